@@ -1,0 +1,196 @@
+"""Who wrote that line: routes what tasks print to their node.
+
+One router stands in for sys.stdout and one for sys.stderr, put there once and never taken away. Each write looks up the
+node it belongs to: a context variable for the code of the task itself, a mark on the thread for threads that it starts.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import logging
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any, TextIO
+
+LineSink = Callable[[str, str, str | None], None]  # (stream, line without its end, log level)
+
+_MAX_PARTIAL_LINE = 64 * 1024  # a line that never ends is delivered in pieces of this size
+
+
+class OutputScope:
+    """Collects the output of one attempt of one node."""
+
+    __slots__ = ("_keep_text", "_lock", "_on_line", "_partial", "_texts", "closed", "owner", "pass_through")
+
+    def __init__(
+        self, owner: object, on_line: LineSink | None = None, *, keep_text: bool = True, pass_through: bool = True
+    ) -> None:
+        self.owner = owner
+        self.pass_through = pass_through
+        self.closed = False
+        self._on_line = on_line
+        self._keep_text = keep_text
+        self._texts: dict[str, list[str]] | None = None
+        self._partial: dict[str, str] | None = None
+        # One lock for all scopes: it is held for moments, and most nodes print nothing.
+        self._lock = _write_lock
+
+    def write(self, stream: str, text: str) -> None:
+        with self._lock:
+            self._keep(stream, text)
+            if self._on_line is not None:
+                if self._partial is None:
+                    self._partial = {}
+                *lines, rest = (self._partial.get(stream, "") + text).split("\n")
+                if len(rest) > _MAX_PARTIAL_LINE:
+                    lines.append(rest)
+                    rest = ""
+                self._partial[stream] = rest
+                for line in lines:
+                    self._on_line(stream, line, None)
+
+    def log(self, level: str, message: str) -> None:
+        """A record of the node's own logger."""
+        with self._lock:
+            self._keep("log", f"{level} {message}\n")
+            if self._on_line is not None:
+                for line in message.split("\n"):
+                    self._on_line("log", line, level)
+
+    def close(self) -> dict[str, str]:
+        """Delivers unfinished lines and returns the text of each stream; stdout first. Later output is nobody's."""
+        self.closed = True
+        if self._partial is None and self._texts is None:
+            return {}
+        with self._lock:
+            if self._on_line is not None and self._partial is not None:
+                for stream, rest in self._partial.items():
+                    if rest:
+                        self._on_line(stream, rest, None)
+            self._partial = None
+            texts, self._texts = self._texts or {}, None
+        return {stream: "".join(texts[stream]) for stream in ("stdout", "stderr", "log") if stream in texts}
+
+    def _keep(self, stream: str, text: str) -> None:
+        if self._keep_text:
+            if self._texts is None:
+                self._texts = {}
+            self._texts.setdefault(stream, []).append(text)
+
+
+_write_lock = threading.Lock()
+_NOBODY = OutputScope(owner=None)
+_NOBODY.closed = True
+_current: contextvars.ContextVar[OutputScope | None] = contextvars.ContextVar("pyoco_output_scope", default=None)
+_install_lock = threading.Lock()
+_THREAD_MARK = "_pyoco_output_scope"
+
+
+def current_scope() -> OutputScope | None:
+    """The scope that the running code belongs to."""
+    scope = _current.get()
+    if scope is None:
+        scope = getattr(threading.current_thread(), _THREAD_MARK, None)
+    return None if scope is None or scope.closed else scope
+
+
+enter_scope = _current.set
+leave_scope = _current.reset
+
+
+@contextmanager
+def uncaptured() -> Iterator[None]:
+    """What is written inside belongs to no node."""
+    token = _current.set(_NOBODY)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+class _Router:
+    """A text stream that hands each write to the current scope and passes it on to the real stream."""
+
+    def __init__(self, stream: str, target: TextIO) -> None:
+        self._stream = stream
+        self._target = target
+
+    def write(self, text: str) -> int:
+        scope = current_scope()
+        if scope is None:
+            return self._target.write(text)
+        scope.write(self._stream, text)
+        return self._target.write(text) if scope.pass_through else len(text)
+
+    def writelines(self, lines: Any) -> None:
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._target, name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._target)
+
+
+def install() -> None:
+    """Puts the routers in place. Safe to call at each start of a run; only the first call, or the first one after
+    somebody else replaced sys.stdout or sys.stderr, does anything."""
+    if isinstance(sys.stdout, _Router) and isinstance(sys.stderr, _Router):
+        return
+    with _install_lock:
+        for name in ("stdout", "stderr"):
+            stream = getattr(sys, name)
+            if stream is None or isinstance(stream, _Router):
+                continue
+            router = _Router(name, stream)
+            setattr(sys, name, router)
+            _redirect_log_handlers(stream, router)
+        _follow_threads()
+
+
+def _redirect_log_handlers(old: TextIO, router: _Router) -> None:
+    """Log handlers keep the stream they were made with; those made before us would write past the router."""
+    loggers = [logging.getLogger(), *logging.Logger.manager.loggerDict.values()]
+    for logger in loggers:
+        for handler in getattr(logger, "handlers", ()):
+            if type(handler) is logging.StreamHandler and handler.stream is old:
+                handler.setStream(router)
+
+
+def _follow_threads() -> None:
+    """Threads, and jobs of thread pools, belong to the node whose code started them."""
+    if getattr(threading.Thread.start, "_pyoco_follows", False):
+        return
+    plain_start = threading.Thread.start
+    plain_submit = ThreadPoolExecutor.submit
+
+    def start(self: threading.Thread) -> None:
+        scope = current_scope()
+        if scope is not None and not isinstance(self, UnmarkedThread):
+            setattr(self, _THREAD_MARK, scope)
+        plain_start(self)
+
+    def submit(self: ThreadPoolExecutor, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        if current_scope() is None:
+            return plain_submit(self, fn, *args, **kwargs)
+        return plain_submit(self, _in_scope, current_scope(), fn, args, kwargs)
+
+    start._pyoco_follows = True  # type: ignore[attr-defined]
+    threading.Thread.start = start  # type: ignore[method-assign]
+    ThreadPoolExecutor.submit = submit  # type: ignore[method-assign,assignment]
+
+
+def _in_scope(scope: OutputScope | None, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    token = _current.set(scope)
+    try:
+        return fn(*args, **kwargs)
+    finally:
+        _current.reset(token)
+
+
+class UnmarkedThread(threading.Thread):
+    """A thread of the engine itself: it serves many nodes, so it belongs to none, wherever it was started."""

@@ -1,0 +1,77 @@
+"""Answers the questions of loops and switches, from the journal where it knows them already."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .context import Context
+from .errors import SwitchNoMatch, UntilMaxIterationsExceeded
+from .expression import Expression
+from .journal import Journal
+from .nodes import ForEachNode, RepeatNode, UntilNode
+from .plan import LoopStep, SwitchStep
+from .planner import NodeRun, Planner, Progress, loop_count
+from .scope import Scope
+from .task_context import TaskContext
+from .values import decode
+
+
+class Decider:
+    """Evaluates control steps for one run. Decisions stand in the journal, because what they looked at may have changed
+    by the time a run is continued."""
+
+    def __init__(self, ctx: Context, journal: Journal) -> None:
+        self._ctx = ctx
+        self._journal = journal
+
+    def evaluate(self, node: NodeRun) -> Any:
+        """The answer to what the step asks now; raises what the evaluation raises."""
+        path = question_path(node)
+        if path in self._journal.decisions:
+            return decode(self._journal.decisions[path])
+        step = node.step
+        if isinstance(step, SwitchStep):
+            return self._choose(step, node.scope)
+        assert isinstance(step, LoopStep)
+        if isinstance(step.node, RepeatNode):
+            count = step.node.count
+            return self._value(count, node.scope) if isinstance(count, Expression) else count
+        if isinstance(step.node, ForEachNode):
+            return self._value(step.node.source, node.scope)
+        if node.loop is None:
+            return loop_count(step, None)
+        assert node.loop.scope is not None
+        return bool(self._value(step.node.condition, node.loop.scope))
+
+    def _choose(self, step: SwitchStep, scope: Scope) -> int | None:
+        value = self._value(step.expression, scope)
+        for number, (case, _) in enumerate(step.cases):
+            if case == value:
+                return number
+        if step.default is None:
+            raise SwitchNoMatch(step.expression.source)
+        return None
+
+    def _value(self, expression: Expression, scope: Scope) -> Any:
+        view = TaskContext(self._ctx, scope)
+        return expression.evaluate(ctx=view.expression_data(), env=view.env_data())
+
+
+def question_path(node: NodeRun) -> str:
+    """Where the journal keeps the answer; the condition of an `until` is asked once per iteration."""
+    return node.path if node.loop is None else f"{node.path}[{node.loop.next_index - 1}]"
+
+
+def proceed(planner: Planner, node: NodeRun, answer: Any) -> Progress:
+    """Tells the planner what was decided."""
+    step = node.step
+    if isinstance(step, SwitchStep):
+        return planner.chosen(node, answer)
+    assert isinstance(step, LoopStep)
+    if node.loop is None:
+        items = answer if isinstance(step.node, ForEachNode) else None
+        return planner.entered(node, loop_count(step, answer), items)
+    assert isinstance(step.node, UntilNode)
+    if not answer and node.loop.next_index >= node.loop.count:
+        raise UntilMaxIterationsExceeded(step.node.condition.source, node.loop.count)
+    return planner.checked(node, answer)
