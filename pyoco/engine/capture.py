@@ -56,6 +56,11 @@ class OutputScope:
         """A record of the node's own logger."""
         with self._lock:
             self._keep("log", f"{level} {message}\n")
+        self.deliver_record(level, message)
+
+    def deliver_record(self, level: str, message: str) -> None:
+        """A log record that does not come along as text on one of the streams."""
+        with self._lock:
             if self._on_line is not None:
                 for line in message.split("\n"):
                     self._on_line("log", line, level)
@@ -149,7 +154,9 @@ def install() -> None:
             router = _Router(name, stream)
             setattr(sys, name, router)
             _redirect_log_handlers(stream, router)
-        _follow_threads()
+        if not getattr(threading.Thread.start, "_pyoco_follows", False):
+            _follow_threads()
+            _follow_log_records()
 
 
 def _redirect_log_handlers(old: TextIO, router: _Router) -> None:
@@ -163,8 +170,6 @@ def _redirect_log_handlers(old: TextIO, router: _Router) -> None:
 
 def _follow_threads() -> None:
     """Threads, and jobs of thread pools, belong to the node whose code started them."""
-    if getattr(threading.Thread.start, "_pyoco_follows", False):
-        return
     plain_start = threading.Thread.start
     plain_submit = ThreadPoolExecutor.submit
 
@@ -182,6 +187,37 @@ def _follow_threads() -> None:
     start._pyoco_follows = True  # type: ignore[attr-defined]
     threading.Thread.start = start  # type: ignore[method-assign]
     ThreadPoolExecutor.submit = submit  # type: ignore[method-assign,assignment]
+
+
+def _follow_log_records() -> None:
+    """Most log records reach their node as text on standard error. This is for those whose handlers write elsewhere."""
+    plain_call = logging.Logger.callHandlers
+
+    def call_handlers(self: logging.Logger, record: logging.LogRecord) -> None:
+        plain_call(self, record)
+        scope = current_scope()
+        if scope is not None and not _arrives_anyway(self, record):
+            scope.deliver_record(record.levelname, record.getMessage())
+
+    logging.Logger.callHandlers = call_handlers  # type: ignore[method-assign]
+
+
+def _arrives_anyway(origin: logging.Logger, record: logging.LogRecord) -> bool:
+    found_any = False
+    logger: logging.Logger | None = origin
+    while logger is not None:
+        for handler in logger.handlers:
+            found_any = True
+            goes_to_node = isinstance(handler, NodeLogHandler) or isinstance(getattr(handler, "stream", None), _Router)
+            if goes_to_node and record.levelno >= handler.level:
+                return True
+        logger = logger.parent if logger.propagate else None
+    # Without any handler Python itself writes warnings and worse to standard error.
+    return not found_any and logging.lastResort is not None and record.levelno >= logging.lastResort.level
+
+
+class NodeLogHandler(logging.Handler):
+    """Base of handlers that bring records to their node themselves."""
 
 
 def _in_scope(scope: OutputScope | None, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

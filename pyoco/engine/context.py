@@ -195,13 +195,15 @@ class Context:
     def env_data(self) -> dict[str, str]:
         return {**os.environ, **self.env}
 
-    def save_output(self, path: str, value: Any) -> None:
+    def save_output(self, path: str, value: Any, writer: object = None) -> None:
         """Stores a value at a dotted path that begins with scratch, results or params; other roots are ignored."""
         root, dot, rest = path.partition(".")
         if root not in ("scratch", "results", "params") or not dot:
             return
         *parents, last = rest.split(".")
         container: Any = getattr(self, root)
+        if isinstance(container, SharedDict) and container.tracked:
+            container.note(writer, [parents[0] if parents else last])
         for segment in parents:
             if segment not in container:
                 container[segment] = {}

@@ -92,7 +92,7 @@ class InvalidFormatError(SupportInfoError):
 
 class TaskNotFoundError(SupportInfoError):
     def __init__(self, name: str) -> None:
-        super().__init__(f"no task is called {name!r}")
+        super().__init__(f"no task matches {name!r}")
         self.name = name
 
 

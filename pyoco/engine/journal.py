@@ -112,6 +112,15 @@ class ContextRecorder:
 
     def __init__(self, ctx: Context) -> None:
         self._ctx = ctx
+        for section in _SECTIONS:
+            getattr(ctx, section).tracked = True
+
+    def settle(self, path: str) -> None:
+        """What the node has changed so far counts from now on."""
+        for section in _SECTIONS:
+            shared = getattr(self._ctx, section)
+            if isinstance(shared, SharedDict):
+                shared.settle(path)
 
     def record(self) -> RecordedContext:
         data: dict[str, Any] = {}

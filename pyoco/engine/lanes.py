@@ -69,14 +69,16 @@ class Lane:
         return not self._thread.is_alive()
 
     def _start_jobs(self) -> None:
-        while True:
-            try:
-                _, job = self._inbox.popleft()
-            except IndexError:
-                return
-            task = self._loop.create_task(job())
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+        """Starts one job and comes back for the next, so that behind one that blocks the others can still be taken."""
+        try:
+            _, job = self._inbox.popleft()
+        except IndexError:
+            return
+        task = self._loop.create_task(job())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        if self._inbox:
+            self._loop.call_soon(self._start_jobs)
 
     def _serve(self) -> None:
         asyncio.set_event_loop(self._loop)

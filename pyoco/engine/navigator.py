@@ -109,7 +109,6 @@ class Navigator:
             self._state.waiting[node.path] = (node, entry)
 
     def _keep_result(self, node: NodeRun, name: str, value: Any) -> Progress:
-        # Past the bookkeeping of SharedDict: a node's own output is recorded with the node.
         dict.__setitem__(node.scope.results, name, value)
         self._planner.collect(node, value)
         progress = self._planner.finished(node, ok=True)

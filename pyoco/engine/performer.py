@@ -24,14 +24,12 @@ from .plan import TaskStep
 from .planner import NodeRun
 from .reporter import Reporter
 from .run_state import RunState
-from .shared import SharedDict
 from .task import Backoff
 from .task_context import WaitRequested
-from .threads import Job, ThreadPool
+from .threads import GROW_AFTER_SEC, Job, ThreadPool
 from .work import Outcome, Raised, Returned, Waits, Work, as_failure
 
 _DEFAULT_BACKOFF = Backoff()
-_SHARED = ("scratch", "results", "params", "artifacts", "_vars")
 
 
 class Performer:
@@ -70,7 +68,19 @@ class Performer:
         if coroutines:
             self.lanes.put(coroutines)
         if jobs:
-            self._threads.put(jobs)
+            self._put(jobs)
+
+    def _put(self, jobs: list[Job]) -> None:
+        self._threads.put(jobs)
+        if self._threads.has_backlog:
+            with self._state.lock:
+                self._state.add_timer_locked(GROW_AFTER_SEC, self._grow)
+
+    def _grow(self) -> None:
+        self._threads.grow()
+        if self._threads.has_backlog:
+            with self._state.lock:
+                self._state.add_timer_locked(GROW_AFTER_SEC, self._grow)
 
     def close(self) -> None:
         """Ends threads and event loops; those that will not end are reported."""
@@ -95,10 +105,10 @@ class Performer:
 
     def _go_on(self, tasks: list[NodeRun], in_loop: bool) -> NodeRun | None:
         """Starts the tasks that follow an ended node, but for one that the calling strand can run itself."""
-        if not tasks:
-            self._state.count(-1)
-            return None
-        self._state.count(len(tasks) - 1)
+        if len(tasks) != 1:
+            self._state.count(len(tasks) - 1)
+            if not tasks:
+                return None
         if _is_async(tasks[0]) != in_loop:
             self.start(tasks)
             return None
@@ -162,25 +172,21 @@ class Performer:
     def _begin(self, node: NodeRun, failed: Work | None) -> Work | None:
         """Opens an attempt; None if the run has been stopped since the node became ready."""
         state, reporter = self._state, self._reporter
-        if failed is None and state.halted:
-            state.count(-1)
-            return None
-        if failed is not None and state.cancelled:
+        if state.cancelled if failed is not None else state.halted:
             with state.lock:
-                reporter.tell_cancelled(failed.name, node.path)
+                if failed is not None:
+                    reporter.tell_cancelled(failed.name, node.path)
                 state.count_locked(-1)
             return None
         if failed is not None:
-            work = Work(node, failed.number + 1, failed.record)
+            work = Work(node, failed.step, failed.number + 1, failed.record, self)
         else:
             step = node.step
             assert isinstance(step, TaskStep)
             entry = self._journal.nodes.get(node.path)
             attempts = entry.attempt if entry is not None and entry.state == RETRYING else 0
-            work = Work(node, attempts + 1, reporter.record_for(step.task.name))
+            work = Work(node, step, attempts + 1, reporter.record_for(step.task.name), self)
         work.output = reporter.open_output(work)
-        work.answers = self._journal.answers.get(node.path)
-        work.on_progress = self._tell_progress
         with state.lock:
             state.working.add(work)
             reporter.tell_started(work)
@@ -190,45 +196,42 @@ class Performer:
             reporter.hook("on_node_start", work.name)
         return work
 
-    def _tell_progress(self, work: Work, percent: float, message: str | None) -> None:
+    def answer_for(self, work: Work, key: str) -> dict[str, Any] | None:
+        answers = self._journal.answers.get(work.node.path)
+        return None if answers is None else answers.get(key)
+
+    def tell_progress(self, work: Work, percent: float, message: str | None) -> None:
         with self._state.lock:
             self._reporter.tell_progress(work, percent, message)
 
     def _end(self, work: Work, outcome: Outcome, in_loop: bool) -> NodeRun | None:
         if isinstance(outcome, Returned):
             return self._succeed(work, outcome.value, in_loop)
+        self._reporter.close_output(work)
         if not self._state.close(work):
             return None
-        self._reporter.close_output(work)
         if isinstance(outcome, Waits):
             self._wait(work, outcome)
             return None
         return self._fail(work, outcome.error, in_loop)
 
     def _succeed(self, work: Work, value: Any, in_loop: bool) -> NodeRun | None:
-        if not self._state.close(work):
-            return None
-        if work.task.outputs:
-            token = enter_scope(work.output)  # so that the changes are known as this node's
-            try:
-                dict.__setitem__(work.node.scope.results, work.name, value)
-                for path in work.task.outputs:
-                    self._ctx.save_output(path, value)
-            finally:
-                leave_scope(token)
-        reporter = self._reporter
+        state, reporter, node = self._state, self._reporter, work.node
         reporter.close_output(work)
-        ended_at = time.time()
-        with self._state.lock:
-            self._settle(work)
-            reporter.tell_succeeded(work, value, ended_at)
+        with state.lock:
+            if not state.close_locked(work):
+                return None
+            # Past the bookkeeping of SharedDict: a node's own output is recorded with the node.
+            dict.__setitem__(node.scope.results, work.name, value)
+            for path in work.task.outputs:
+                self._ctx.save_output(path, value, writer=node.path)
+            reporter.tell_succeeded(work, value, time.time())
         reporter.hook("on_node_end", work.name, work.record.duration_ms)
-        return self._go_on(self._navigator.succeeded(work.node, work.name, value), in_loop)
+        return self._go_on(self._navigator.succeeded(node, work.name, value), in_loop)
 
     def _wait(self, work: Work, wait: Waits) -> None:
         entry = Entry(WAITING, wait_key=wait.key, prompt=wait.prompt)
         with self._state.lock:
-            self._settle(work)
             self._reporter.tell_waiting(work, wait.key, wait.prompt)
             self._state.waiting[work.node.path] = (work.node, entry)
             self._state.count_locked(-1)
@@ -240,7 +243,6 @@ class Performer:
             return None
         failure = as_failure(work.name, error)
         with state.lock:
-            self._settle(work)
             self._reporter.tell_failed(work, failure, time.time())
         self._reporter.hook("on_node_error", work.name, failure)
         if task.fail_policy == "isolate":
@@ -253,7 +255,6 @@ class Performer:
         backoff = _DEFAULT_BACKOFF if work.task.backoff is None else Backoff.of(work.task.backoff)
         pause = backoff.pause(work.number)
         with self._state.lock:
-            self._settle(work)
             self._reporter.tell_retrying(work, error, pause)
             self._state.paused[work] = self._state.add_timer_locked(pause, partial(self._try_again, work))
 
@@ -263,15 +264,7 @@ class Performer:
         if _is_async(failed.node):
             self.lanes.put([partial(self._strand_in_loop, failed.node, failed)])
         else:
-            self._threads.put([partial(self._strand, failed.node, failed)])
-
-    def _settle(self, work: Work) -> None:
-        """What the node has changed so far counts from now on."""
-        path = work.node.path
-        for section in _SHARED:
-            shared = getattr(self._ctx, section)
-            if isinstance(shared, SharedDict):
-                shared.settle(path)
+            self._put([partial(self._strand, failed.node, failed)])
 
     # Attempts that do not end by themselves
 

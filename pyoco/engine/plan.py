@@ -91,7 +91,7 @@ def make_plan(flow: Flow) -> Block:
     """Compiles a flow; FlowCycleError if some task could never start."""
     block = _Compiler(_Labels()).block(flow.build_program())
     # Beside loops and switches only what is attached to the sequence runs; plain graphs run all their tasks.
-    if not flow.has_control_flow():
+    if all(isinstance(step, TaskStep) for step in block.steps):
         _add_loose_tasks(block, flow)
         _add_task_edges(block, flow)
     _refuse_cycles(block)
@@ -217,10 +217,10 @@ def _add_task_edges(block: Block, flow: Flow) -> None:
     for source, target in flow.edges:
         _add_edge_once(block, steps[source.name].index, steps[target.name].index)
     for step in steps.values():
-        for dependency in sorted(step.task.dependencies, key=lambda task: task.name):
-            kind = step.task.drawn_edges.get(dependency)
-            if kind == BY_FLOW:
-                continue
+        drawn = step.task.drawn_edges
+        foreign = [task for task in step.task.dependencies if drawn.get(task) != BY_FLOW]
+        for dependency in sorted(foreign, key=lambda task: task.name):
+            kind = drawn.get(dependency)
             source_step = steps.get(dependency.name)
             if source_step is None:
                 # An operator edge to a task of another flow is that flow's business.

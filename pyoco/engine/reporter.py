@@ -20,6 +20,7 @@ from .events import (
     NodeWaiting,
     Sink,
     StuckThread,
+    Transition,
 )
 from .journal import FAILED, ContextRecorder, Entry
 from .records import Attempt, RunContext, TaskRecord, TaskState
@@ -43,7 +44,8 @@ class Reporter:
         self._sink = sink
         self._keep_logs = keep_logs
         self._pass_through = pass_through
-        self._context = ContextRecorder(ctx)
+        # Without a sink nobody records, and the bookkeeping for it can rest.
+        self._context = ContextRecorder(ctx) if sink is not None else None
 
     # Trace hooks: user code, called without any lock
 
@@ -51,7 +53,7 @@ class Reporter:
         """Calls a trace hook. Watching a run must not be able to break it."""
         try:
             getattr(self._trace, name)(*arguments)
-        except Exception:  # noqa: BLE001 - hooks are user code; reported, not obeyed
+        except Exception:  # noqa: BLE001 - hooks are user code: reported, not obeyed
             _log.exception("the trace hook %s raised; the run goes on", name)
 
     # Output of tasks
@@ -87,14 +89,15 @@ class Reporter:
         self._run.tasks[work.name] = TaskState.RUNNING
         if self._sink is not None:
             event = NodeStarted(work.node.path, work.name, work.started_at, work.number)
-            self._sink.transition(event, self._context)
+            self._report(event)
 
     def tell_progress(self, work: Work, percent: float, message: str | None) -> None:
         if self._sink is not None:
             event = NodeProgressed(work.node.path, work.name, time.time(), percent, message)
-            self._sink.transition(event, self._context)
+            self._report(event)
 
     def tell_succeeded(self, work: Work, value: Any, ended_at: float) -> None:
+        self._settle(work)
         record = work.record
         record.attempts.append(Attempt(work.number, work.started_at, ended_at))
         record.output = value
@@ -104,17 +107,19 @@ class Reporter:
             event = NodeSucceeded(
                 work.node.path, work.name, ended_at, work.number, value, work.inputs, record.started_at
             )
-            self._sink.transition(event, self._context)
+            self._report(event)
 
     def tell_retrying(self, work: Work, error: BaseException, pause: float) -> None:
+        self._settle(work)
         now = time.time()
         text = _traceback(error)
         work.record.attempts.append(Attempt(work.number, work.started_at, now, str(error), text))
         if self._sink is not None:
             event = NodeRetrying(work.node.path, work.name, now, work.number, str(error), text, pause)
-            self._sink.transition(event, self._context)
+            self._report(event)
 
     def tell_failed(self, work: Work, error: BaseException, ended_at: float) -> None:
+        self._settle(work)
         record = work.record
         record.error, record.traceback = str(error), _traceback(error)
         record.attempts.append(Attempt(work.number, work.started_at, ended_at, record.error, record.traceback))
@@ -130,13 +135,14 @@ class Reporter:
                 inputs=work.inputs,
                 started_at=record.started_at,
             )
-            self._sink.transition(event, self._context)
+            self._report(event)
 
     def tell_waiting(self, work: Work, key: str, prompt: str | None) -> None:
+        self._settle(work)
         work.record.wait_key, work.record.prompt = key, prompt
         if self._sink is not None:
             event = NodeWaiting(work.node.path, work.name, time.time(), key, prompt)
-            self._sink.transition(event, self._context)
+            self._report(event)
 
     def tell_skipped(self, name: str, path: str) -> None:
         """A node that will not run, because something it needs has failed."""
@@ -145,16 +151,16 @@ class Reporter:
         record.error = "not run: a node it depends on failed"
         self._end(name, record, TaskState.FAILED, now)
         if self._sink is not None:
-            self._sink.transition(NodeFailed(path, name, now, 0, record.error, skipped=True), self._context)
+            self._report(NodeFailed(path, name, now, 0, record.error, skipped=True))
 
     def tell_cancelled(self, name: str, path: str) -> None:
         self._end(name, self._run.ensure_task_record(name), TaskState.CANCELLED, time.time())
         if self._sink is not None:
-            self._sink.transition(NodeCancelled(path, name, time.time()), self._context)
+            self._report(NodeCancelled(path, name, time.time()))
 
     def tell_decided(self, node: NodeRun, path: str, value: Any) -> None:
         if self._sink is not None:
-            self._sink.transition(Decided(path, node.step.label, time.time(), value), self._context)
+            self._report(Decided(path, node.step.label, time.time(), value))
 
     def tell_stuck(self, work: Work, reason: str) -> None:
         thread = work.thread.name if work.thread is not None else "event loop"
@@ -173,6 +179,15 @@ class Reporter:
         record = self.record_for(name)
         record.state = self._run.tasks[name] = TaskState.RUNNING
         record.wait_key, record.prompt = entry.wait_key, entry.prompt
+
+    def _settle(self, work: Work) -> None:
+        """What the node has changed so far counts from now on."""
+        if self._context is not None:
+            self._context.settle(work.node.path)
+
+    def _report(self, event: Transition) -> None:
+        if self._sink is not None and self._context is not None:
+            self._sink.transition(event, self._context)
 
     def _end(self, name: str, record: TaskRecord, state: TaskState, at: float) -> None:
         record.state = self._run.tasks[name] = state

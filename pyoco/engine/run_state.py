@@ -57,11 +57,14 @@ class RunState:
     def close(self, work: Work) -> bool:
         """Ends an attempt; false if somebody else did before."""
         with self.lock:
-            if work.closed:
-                return False
-            work.closed = True
-            self.working.discard(work)
-            return True
+            return self.close_locked(work)
+
+    def close_locked(self, work: Work) -> bool:
+        if work.closed:
+            return False
+        work.closed = True
+        self.working.discard(work)
+        return True
 
     def add_timer_locked(self, delay: float, callback: Callback) -> Timer:
         timer = self.timers.add(delay, callback)

@@ -17,17 +17,17 @@ class SharedDict(dict[Any, Any]):
     would otherwise find its own half-done changes. Only changes of top-level keys can be seen.
     """
 
-    __slots__ = ("_before", "writers")
+    __slots__ = ("_before", "tracked", "writers")
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.tracked = False  # whether anybody records this run
         self.writers: dict[Any, object] = {}  # key → the node that wrote it last
         self._before: dict[object, dict[Any, Any]] = {}  # open node → key → value before its first change
 
     def settle(self, node: object) -> None:
         """The node's changes are final."""
-        if self._before:
-            self._before.pop(node, None)
+        self._before.pop(node, None)
 
     def settled(self) -> dict[Any, Any]:
         """The content without the changes of nodes that are still open."""
@@ -41,17 +41,21 @@ class SharedDict(dict[Any, Any]):
                     content[key] = value
         return content
 
-    def _note(self, keys: Iterable[Any]) -> None:
-        scope = current_scope()
-        if scope is None:
-            return
-        changes = self._before.get(scope.owner)
+    def note(self, owner: object, keys: Iterable[Any]) -> None:
+        """The node is about to change these keys."""
+        changes = self._before.get(owner)
         if changes is None:
-            changes = self._before[scope.owner] = {}
+            changes = self._before[owner] = {}
         for key in keys:
             if key not in changes:
                 changes[key] = self.get(key, MISSING)
-            self.writers[key] = scope.owner
+            self.writers[key] = owner
+
+    def _note(self, keys: Iterable[Any]) -> None:
+        if self.tracked:
+            scope = current_scope()
+            if scope is not None:
+                self.note(scope.owner, keys)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         self._note((key,))

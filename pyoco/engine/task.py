@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
@@ -39,8 +40,8 @@ class Backoff:
         """From a number of seconds, a mapping of the field names, or a Backoff."""
         if isinstance(value, Backoff):
             return value
-        if isinstance(value, (int, float)) and not isinstance(value, bool):
-            return cls(initial=float(value))
+        if isinstance(value, (int, float)):
+            return cls(initial=_number("backoff", value))
         if isinstance(value, Mapping):
             known = {f.name for f in fields(cls)}
             unknown = [str(key) for key in value if key not in known]
@@ -110,8 +111,8 @@ class BaseTask(ABC):
 
 
 def _number(key: str, value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise ValueError(f"{key} must be a number, not {value!r}")
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        raise ValueError(f"{key} must be a finite number, not {value!r}")
     return float(value)
 
 

@@ -10,11 +10,16 @@ from collections.abc import Callable, Sequence
 from .capture import UnmarkedThread
 
 Job = Callable[[], None]
+GROW_AFTER_SEC = 0.001
+_FIRST_THREADS = 2
 _numbers = itertools.count(1)
 
 
 class ThreadPool:
     """Grows on demand up to `size`. A thread that got stuck can be abandoned; another one takes its place.
+
+    Under the GIL more threads make short jobs slower, not faster. So it starts with two, and its owner calls `grow`
+    every GROW_AFTER_SEC while there is a backlog: jobs that take long get all their threads within milliseconds.
 
     The threads are daemons, because a stuck one must not keep the process from ending; `close` waits for all others.
     Jobs must not raise.
@@ -29,6 +34,8 @@ class ThreadPool:
         self._threads: set[threading.Thread] = set()
         self._abandoned: set[threading.Thread] = set()
         self._closed = False
+        self._taken = 0
+        self._taken_before = 0
 
     def put(self, jobs: Sequence[Job]) -> None:
         with self._lock:
@@ -37,18 +44,25 @@ class ThreadPool:
             if woken:
                 self._idle -= woken
                 self._work_added.notify(woken)
-            started = self._make_threads(len(jobs) - woken)
-        for thread in started:
-            thread.start()
+            self._add_threads(min(len(jobs) - woken, _FIRST_THREADS - len(self._threads)))
+
+    @property
+    def has_backlog(self) -> bool:
+        return len(self._jobs) > 0 and len(self._threads) < self._size
+
+    def grow(self) -> None:
+        """Doubles the threads if jobs are waiting and those at work have hardly moved since the last call."""
+        with self._lock:
+            taken, self._taken_before = self._taken - self._taken_before, self._taken
+            if taken < 2 * len(self._threads):
+                self._add_threads(min(len(self._jobs), len(self._threads)))
 
     def abandon(self, thread: threading.Thread) -> None:
         """Gives up on a thread: it ends by itself when its job does, if ever."""
         with self._lock:
             self._threads.discard(thread)
             self._abandoned.add(thread)
-            started = self._make_threads(len(self._jobs))
-        for replacement in started:
-            replacement.start()
+            self._add_threads(min(len(self._jobs), 1))
 
     def close(self) -> None:
         """Lets every thread end that is not stuck, and waits for it."""
@@ -59,13 +73,12 @@ class ThreadPool:
         for thread in threads:
             thread.join()
 
-    def _make_threads(self, wanted: int) -> list[threading.Thread]:
-        count = min(wanted, self._size - len(self._threads))
-        made: list[threading.Thread] = [
-            UnmarkedThread(target=self._serve, name=f"pyoco-task-{next(_numbers)}", daemon=True) for _ in range(count)
-        ]
-        self._threads.update(made)
-        return made
+    def _add_threads(self, wanted: int) -> None:
+        # Under the lock also while they start: `close` must not meet a thread that is not running yet.
+        for _ in range(min(wanted, self._size - len(self._threads))):
+            thread = UnmarkedThread(target=self._serve, name=f"pyoco-task-{next(_numbers)}", daemon=True)
+            self._threads.add(thread)
+            thread.start()
 
     def _serve(self) -> None:
         me = threading.current_thread()
@@ -76,6 +89,7 @@ class ThreadPool:
                 if not self._wait_for_jobs():
                     break
             else:
+                self._taken += 1  # a rough count is enough
                 job()
                 # A finished job must not live on in this frame while the thread waits for the next one.
                 del job

@@ -10,11 +10,10 @@ import logging
 import sys
 import threading
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from .capture import OutputScope, uncaptured
+from .capture import NodeLogHandler, OutputScope, uncaptured
 from .errors import TaskExited
 from .plan import TaskStep
 from .planner import NodeRun
@@ -23,44 +22,49 @@ from .task_context import TaskContext
 if TYPE_CHECKING:
     from .context import Context
     from .records import TaskRecord
-    from .task import Task
+
+
+class NodeHost(Protocol):
+    """What the performer does for a running node."""
+
+    def answer_for(self, work: Work, key: str) -> dict[str, Any] | None: ...
+
+    def tell_progress(self, work: Work, percent: float, message: str | None) -> None: ...
 
 
 class Work:
     """One attempt. Whoever ends it first (the task itself, a time-out, a forced cancel) closes it; the rest is late."""
 
     __slots__ = (
+        "_host",
         "aio_task",
-        "answers",
         "closed",
         "inputs",
         "name",
         "node",
         "number",
-        "on_progress",
         "output",
         "record",
         "started_at",
+        "step",
         "task",
         "thread",
     )
 
-    def __init__(self, node: NodeRun, number: int, record: TaskRecord) -> None:
-        step = node.step
-        assert isinstance(step, TaskStep)
+    def __init__(self, node: NodeRun, step: TaskStep, number: int, record: TaskRecord, host: NodeHost) -> None:
         self.node = node
+        self.step = step
         self.number = number
-        self.task: Task = step.task
+        self.task = step.task
         self.name = step.task.name
         self.record = record
         self.started_at = time.time()
         self.closed = False
         self.inputs: dict[str, Any] = {}
-        self.answers: dict[str, dict[str, Any]] | None = None
         self.output: OutputScope
-        self.on_progress: Callable[[Work, float, str | None], None] | None = None
         self.thread: threading.Thread | None = None
         self.aio_task: asyncio.Task[Any] | None = None
+        self._host = host
 
     # What TaskContext asks of a running node
 
@@ -68,22 +72,20 @@ class Work:
     def logger(self) -> logging.Logger:
         # Not registered by name: it lives as long as the task that asked for it.
         logger = logging.Logger(f"pyoco.task.{self.name}", logging.DEBUG)
-        logger.addHandler(_NodeLogHandler(self))
+        logger.addHandler(_WorkLogHandler(self))
         return logger
 
     def answer(self, key: str) -> dict[str, Any] | None:
-        return None if self.answers is None else self.answers.get(key)
+        return self._host.answer_for(self, key)
 
     def progress(self, percent: float, message: str | None) -> None:
         self.record.progress = (percent, message)
-        if self.on_progress is not None and not self.closed:
-            self.on_progress(self, percent, message)
+        if not self.closed:
+            self._host.tell_progress(self, percent, message)
 
     def arguments(self, ctx: Context) -> dict[str, Any]:
         """Binds what the function needs; raises what a bad reference raises."""
-        step = self.node.step
-        assert isinstance(step, TaskStep)
-        binder = step.binder
+        binder = self.step.binder
         if not (binder.takes_ctx or binder.names or self.task.inputs):
             return {}
         view = TaskContext(ctx, self.node.scope, self)
@@ -95,7 +97,7 @@ class Work:
         return {**arguments, "ctx": view}
 
 
-class _NodeLogHandler(logging.Handler):
+class _WorkLogHandler(NodeLogHandler):
     """Log records of a task: to its node, and visibly to standard error when nobody else shows them."""
 
     def __init__(self, work: Work) -> None:
