@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections import ChainMap
 from typing import Any
 
 from .context import Context
@@ -53,8 +55,9 @@ class Decider:
         return None
 
     def _value(self, expression: Expression, scope: Scope) -> Any:
-        view = TaskContext(self._ctx, scope)
-        return expression.evaluate(ctx=view.expression_data(), env=view.env_data())
+        # A chain, not a merged copy: most expressions never look at the environment.
+        env = ChainMap(self._ctx.env, os.environ)
+        return expression.evaluate(ctx=TaskContext(self._ctx, scope).expression_data(), env=env)
 
 
 def question_path(node: NodeRun) -> str:

@@ -21,6 +21,7 @@ class Flow:
     name: str = "main"
     tasks: set[Task] = field(default_factory=set)
     edges: list[tuple[Task, Task]] = field(default_factory=list, init=False, repr=False)
+    any_joins: set[Task] = field(default_factory=set, init=False, repr=False)
     declared: set[Task] = field(default_factory=set, init=False, repr=False)
     build_warnings: list[str] = field(default_factory=list, init=False, repr=False)
     _program: SubFlowNode = field(default_factory=SubFlowNode, init=False, repr=False)
@@ -58,6 +59,10 @@ class Flow:
         """Makes `target` wait for `source`; both are tasks of this flow."""
         self.edges.append((source, target))
         draw_edge(source, target, BY_FLOW)
+
+    def join_any(self, task: Task) -> None:
+        """In this flow the task starts after the first of its dependencies that succeeds."""
+        self.any_joins.add(task)
 
     def has_control_flow(self) -> bool:
         return contains_control_flow(self._program)

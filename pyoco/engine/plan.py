@@ -217,6 +217,7 @@ def _add_task_edges(block: Block, flow: Flow) -> None:
     for source, target in flow.edges:
         _add_edge_once(block, steps[source.name].index, steps[target.name].index)
     for step in steps.values():
+        step.any_trigger = step.any_trigger or step.task in flow.any_joins
         drawn = step.task.drawn_edges
         foreign = [task for task in step.task.dependencies if drawn.get(task) != BY_FLOW]
         for dependency in sorted(foreign, key=lambda task: task.name):

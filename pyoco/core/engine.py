@@ -1,0 +1,5 @@
+"""Runs flows."""
+
+from pyoco.engine.engine import Engine
+
+__all__ = ["Engine"]

@@ -1,0 +1,1 @@
+"""Import names of existing user code; discovery itself lives in pyoco.engine."""

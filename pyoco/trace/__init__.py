@@ -1,0 +1,1 @@
+"""Import names of existing user code; tracing itself lives in pyoco.engine."""
