@@ -38,9 +38,10 @@ class OutputScope:
         # One lock for all scopes: it is held for moments, and most nodes print nothing.
         self._lock = _write_lock
 
-    def write(self, stream: str, text: str) -> None:
+    def write(self, stream: str, text: str, *, keep: bool = True) -> None:
         with self._lock:
-            self._keep(stream, text)
+            if keep:
+                self._keep(stream, text)
             if self._on_line is not None:
                 if self._partial is None:
                     self._partial = {}
@@ -127,7 +128,8 @@ class _Router:
         scope = current_scope()
         if scope is None:
             return self._target.write(text)
-        scope.write(self._stream, text)
+        # The log that a run keeps holds what the task itself wrote; its helper threads are only heard line by line.
+        scope.write(self._stream, text, keep=_current.get() is scope)
         return self._target.write(text) if scope.pass_through else len(text)
 
     def writelines(self, lines: Any) -> None:
@@ -221,11 +223,13 @@ class NodeLogHandler(logging.Handler):
 
 
 def _in_scope(scope: OutputScope | None, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    token = _current.set(scope)
+    thread = threading.current_thread()
+    before = getattr(thread, _THREAD_MARK, None)
+    setattr(thread, _THREAD_MARK, scope)
     try:
         return fn(*args, **kwargs)
     finally:
-        _current.reset(token)
+        setattr(thread, _THREAD_MARK, before)
 
 
 class UnmarkedThread(threading.Thread):

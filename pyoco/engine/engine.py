@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from typing import Any
 
 from .capture import UnmarkedThread
@@ -89,7 +88,7 @@ class Engine:
             await ended.wait()
             raise
         finally:
-            _join(conductor)
+            conductor.join()
             self._forget(run)
         return _result(execution)
 
@@ -146,7 +145,3 @@ def _result(execution: Execution) -> Context:
         raise execution.failure
     return execution.ctx
 
-
-def _join(conductor: threading.Thread) -> None:
-    # It has said that it is done; what is left is the return from its function.
-    conductor.join()

@@ -20,7 +20,8 @@ class RunState:
 
     def __init__(self, run: RunContext) -> None:
         self.run = run
-        self.lock = threading.Lock()
+        # Re-entrant: a signal handler may cancel the run while the thread it interrupts holds the lock.
+        self.lock = threading.RLock()
         self.failure: Exception | None = None
         self.working: set[Work] = set()
         self.paused: dict[Work, Timer] = {}  # failed attempts, until the next one starts

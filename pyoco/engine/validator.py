@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,6 +24,8 @@ from .nodes import (
 )
 from .plan import make_plan
 from .task import Task
+
+_ENV_NAME = re.compile(r"\$env\.(\w+)")
 
 
 @dataclass
@@ -74,6 +77,7 @@ def check_flow(config: PyocoConfig, tasks: Mapping[str, Task], flow: Flow, dry_r
     _check_order(flow, report)
     _check_unused(config, tasks, flow, report)
     _check_arguments(config, flow, places, report)
+    _check_environment(config, flow, places, report)
     return report
 
 
@@ -159,6 +163,27 @@ def _check_arguments(config: PyocoConfig, flow: Flow, places: list[_Place], repo
     for task in flow.ordered_tasks():
         known = (given - {task.name}) | variables.get(task.name, frozenset())
         report.warnings += [f"task {task.name!r}: {problem}" for problem in _argument_problems(task, known)]
+
+
+def _check_environment(config: PyocoConfig, flow: Flow, places: list[_Place], report: ValidationReport) -> None:
+    """A file that lists what it needs of the environment should list all of it: a server gives it nothing else."""
+    exposed = config.runtime.expose_env
+    if not exposed:
+        return
+    used = {name for place in places for text in _expressions(place.node) for name in _ENV_NAME.findall(text)}
+    references = [value for task in flow.tasks for value in task.inputs.values() if isinstance(value, str)]
+    used |= {value.removeprefix("$env.") for value in references if value.startswith("$env.")}
+    for name in sorted(used - set(exposed)):
+        report.warnings.append(f"$env.{name} is used, but runtime.expose_env does not list {name}")
+
+
+def _expressions(node: DSLNode) -> list[str]:
+    match node:
+        case SwitchNode(expression=found) | UntilNode(condition=found) | ForEachNode(source=found):
+            return [found.source]
+        case RepeatNode(count=count) if not isinstance(count, int):
+            return [count.source]
+    return []
 
 
 def _saved_names(task: Task) -> Iterator[str]:

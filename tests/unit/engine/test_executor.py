@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 import threading
 from typing import Any
 
@@ -578,3 +580,19 @@ def test_the_output_of_a_run_is_that_of_its_last_nodes(engine: Engine) -> None:
     assert engine.run(Flow() >> a >> b[2]).output == "b"
     assert engine.run(Flow() >> a >> b[0]).output is None
     assert engine.run(Flow()).output is None
+
+
+def test_a_signal_handler_may_cancel_the_run_it_interrupts(engine: Engine, run: RunContext) -> None:
+    """The handler runs in the thread that waits for the run, maybe while that holds the run's lock."""
+    previous = signal.signal(signal.SIGUSR1, lambda *_: engine.cancel(run.run_id))
+
+    @task(timeout_sec=60)
+    def work(ctx: Any) -> None:
+        while not ctx.is_cancelled:
+            os.kill(os.getpid(), signal.SIGUSR1)
+
+    try:
+        engine.run(Flow() >> work, run_context=run)
+    finally:
+        signal.signal(signal.SIGUSR1, previous)
+    assert run.status is RunStatus.CANCELLED

@@ -151,7 +151,7 @@ def test_a_file_without_tasks_has_nothing_to_describe(project: Project) -> None:
         support.build("tasks", project.flow_file("flow: {graph: a}"))
 
 
-@pytest.mark.parametrize("filters", [{"name": []}, {"name": [""]}, {"tag": "t1"}, {"origin": [3]}, {"nam": ["x"]}])
+@pytest.mark.parametrize("filters", [{"name": []}, {"name": [""]}, {"origin": [3]}, {"nam": ["x"]}])
 def test_a_malformed_filter_is_refused(path: str, filters: dict[str, Any]) -> None:
     with pytest.raises(InvalidFilterError):
         support.build("tasks", path, filters=filters)

@@ -217,3 +217,16 @@ def test_a_flow_that_can_never_start_is_an_error() -> None:
     report = check_flow(config, {"first": first, "second": second}, flow)
     assert report.status == "error"
     assert report.warnings == []
+
+
+def test_environment_variables_that_a_file_uses_but_does_not_expose_are_warned_of() -> None:
+    graph = "until(cond={{ $env.DONE == 'yes' }}, max_iter=2){ a }"
+    tasks = {"a": Task(func=takes_x, name="a", inputs={"x": "$env.TOKEN"})}
+    config = PyocoConfig(flow=FlowConfig(graph), tasks={"a": TaskConfig(callable="m:a")})
+    flow = build_flow_from_graph(graph=graph, tasks=tasks)
+    config.runtime.expose_env = ["TOKEN"]
+    assert [text for text in check_flow(config, tasks, flow).warnings if "expose_env" in text] == [
+        "$env.DONE is used, but runtime.expose_env does not list DONE"
+    ]
+    config.runtime.expose_env = []
+    assert not [text for text in check_flow(config, tasks, flow).warnings if "expose_env" in text]
