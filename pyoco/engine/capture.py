@@ -233,4 +233,16 @@ def _in_scope(scope: OutputScope | None, fn: Callable[..., Any], args: tuple[Any
 
 
 class UnmarkedThread(threading.Thread):
-    """A thread of the engine itself: it serves many nodes, so it belongs to none, wherever it was started."""
+    """A thread of the engine itself: it serves many nodes, so it belongs to none, wherever it was started.
+
+    It starts as a daemon, since a stuck task must not keep the process from ending, but does not show itself as one:
+    threads that a task starts inherit that, and must not be cut off when the process ends.
+    """
+
+    @property
+    def daemon(self) -> bool:
+        return not self.is_alive()
+
+    @daemon.setter
+    def daemon(self, value: bool) -> None:
+        raise RuntimeError("threads of the engine are daemons")

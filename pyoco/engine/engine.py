@@ -144,4 +144,3 @@ def _result(execution: Execution) -> Context:
     if execution.failure is not None and execution.run_context.status is RunStatus.FAILED:
         raise execution.failure
     return execution.ctx
-

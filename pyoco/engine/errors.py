@@ -55,6 +55,11 @@ class RecordedFailure(RuntimeError):
 class WaitRejected(RuntimeError):
     """The wait of a node was answered with a failure from outside."""
 
+    def __init__(self, key: str, reason: str) -> None:
+        super().__init__(f"the wait for {key!r} was rejected: {reason}")
+        self.key = key
+        self.reason = reason
+
 
 class ExpressionSyntaxError(ValueError):
     """The text is not an expression of the allowed subset."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from typing import Any
 
@@ -20,6 +21,7 @@ from .reporter import Reporter
 from .run_state import RunState
 
 MAX_THREADS = 8
+_LOOK_UP_SEC = 0.5
 
 
 class Execution:
@@ -126,7 +128,9 @@ class Execution:
 
     def _conduct(self) -> None:
         lanes = self._performer.lanes
-        while (due := self._state.sleep(BLOCKED_AFTER_SEC if lanes.in_use else None)) is not None:
+        # A signal that comes right before the main thread goes to sleep would not wake it.
+        longest = _LOOK_UP_SEC if threading.current_thread() is threading.main_thread() else None
+        while (due := self._state.sleep(BLOCKED_AFTER_SEC if lanes.in_use else longest)) is not None:
             for callback in due:
                 callback()
             lanes.move_on_if_blocked()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 import traceback
 from collections.abc import Callable
@@ -19,8 +20,8 @@ from .yaml_source import DocumentError, read_yaml
 
 # Frames that are nobody's business: ours, those of the import system, generated methods.
 _OUR_PLACES = (
-    str(Path(__file__).resolve().parent.parent),
-    str(Path(importlib.__file__).parent),
+    f"{Path(__file__).resolve().parent.parent}{os.sep}",
+    f"{Path(importlib.__file__).parent}{os.sep}",
     "<frozen ",
     "<string>",
 )

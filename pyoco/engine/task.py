@@ -72,6 +72,7 @@ class Task:
     # Edges written on the task by operators, as opposed to those a user added by hand (see flow.py).
     drawn_edges: dict[Task, str] = field(default_factory=dict, init=False, repr=False)
     placed: bool = field(default=False, init=False, repr=False)
+    copy_of: str | None = field(default=None, init=False, repr=False)
 
     def __hash__(self) -> int:
         return hash(self.name)
@@ -86,6 +87,7 @@ class Task:
         """An independent copy under another name: same callable, own inputs and outputs, same policies, no edges."""
         copy = Task(func=self.func, name=name, inputs=dict(self.inputs), outputs=list(self.outputs))
         copy.take_policies(self)
+        copy.copy_of = self.name
         return copy
 
     def take_policies(self, other: Task) -> None:

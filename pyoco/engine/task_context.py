@@ -102,7 +102,7 @@ class TaskContext(Context):
         if answer is None:
             raise WaitRequested(key, prompt)
         if "error" in answer:
-            raise WaitRejected(answer["error"])
+            raise WaitRejected(key, answer["error"])
         return decode(answer["payload"])
 
 

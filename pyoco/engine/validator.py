@@ -143,11 +143,11 @@ def _check_order(flow: Flow, report: ValidationReport) -> None:
 def _check_unused(config: PyocoConfig, tasks: Mapping[str, Task], flow: Flow, report: ValidationReport) -> None:
     names = {task.name for task in flow.tasks}
     templates = {declared.use for declared in config.tasks.values()}
-    # A node with a name of its own (`copy: a` in the graph) is a copy that shares the function of its task.
-    copied = [task.func for task in flow.tasks if task.name not in config.tasks]
+    # A node with a name of its own (`again: a` in the graph) is a copy of its task.
+    copied = {task.copy_of for task in flow.tasks if task.name not in config.tasks}
     for name in config.tasks:
         task = tasks.get(name)
-        if name in templates or (task is not None and (task.name in names or any(task.func is f for f in copied))):
+        if name in templates or (task is not None and (task.name in names or task.name in copied)):
             continue
         report.warnings.append(f"task {name!r} is orphaned: the graph does not mention it, so it does not run")
 

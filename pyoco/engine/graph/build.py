@@ -90,8 +90,14 @@ class _Builder:
                     f"{term.mark}: this loop or switch has no effect, its tasks run once; write 'flow >>' in front"
                 )
         self._wire(wirings)
-        for task in self._tasks.values():
+        rest = [task for task in self._tasks.values() if task not in self._flow.tasks]
+        for task in rest:
             self._flow.add_task(task)
+        if rest:
+            names = ", ".join(dict.fromkeys(task.name for task in rest))
+            self._flow.build_warnings.append(
+                f"run although the graph does not mention them, as always with '&', '|' or several statements: {names}"
+            )
 
     def _wire(self, wirings: list[Wiring]) -> None:
         """One graph of named nodes; each statement adds edges."""

@@ -596,3 +596,7 @@ def test_a_signal_handler_may_cancel_the_run_it_interrupts(engine: Engine, run: 
     finally:
         signal.signal(signal.SIGUSR1, previous)
     assert run.status is RunStatus.CANCELLED
+
+
+def test_threads_that_a_task_starts_are_not_cut_off_with_the_process(engine: Engine) -> None:
+    assert engine.run(Flow() >> task(name="t")(lambda: threading.Thread().daemon)).output is False

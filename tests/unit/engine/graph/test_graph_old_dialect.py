@@ -135,9 +135,15 @@ def test_with_loops_only_what_is_attached_runs(graph: str, calls: str, pending: 
 
 
 def test_a_loop_that_has_no_effect_is_a_warning() -> None:
-    (warning,) = build("a >> b\nb >> c[3]").build_warnings
+    (warning,) = build("a >> b\nb >> c[3]", names="abc").build_warnings
     assert warning.startswith("graph, line 2, column 6: this loop or switch has no effect")
-    assert len(build('a[2][3]\nswitch("1")[1 >> b]').build_warnings) == 3
+    assert len(build('a[2][3]\nswitch("1")[1 >> b]', names="ab").build_warnings) == 3
+
+
+def test_tasks_that_run_without_being_mentioned_are_a_warning() -> None:
+    (warning,) = build("(a & b) >> c").build_warnings
+    assert warning.startswith("run although the graph does not mention them")
+    assert warning.endswith(": d")
 
 
 def test_tasks_left_out_of_a_flow_with_loops_are_a_warning() -> None:
