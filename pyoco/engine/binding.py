@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from .task import Task
     from .task_context import TaskContext
 
-_COROUTINE_FLAGS = inspect.CO_COROUTINE
-
 
 class Binder:
     """The parameters of a function, read once per plan."""
@@ -50,7 +48,7 @@ def _parameters(func: Callable[..., Any]) -> tuple[tuple[str, ...], bool]:
         count = code.co_argcount + code.co_kwonlyargcount
         if code.co_flags & inspect.CO_VARARGS:
             count += 1
-        return code.co_varnames[:count], bool(code.co_flags & _COROUTINE_FLAGS)
+        return code.co_varnames[:count], bool(code.co_flags & inspect.CO_COROUTINE)
     is_async = inspect.iscoroutinefunction(func) or inspect.iscoroutinefunction(getattr(func, "__call__", None))  # noqa: B004
     try:
         signature = inspect.signature(func)

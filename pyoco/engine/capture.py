@@ -35,8 +35,7 @@ class OutputScope:
         self._keep_text = keep_text
         self._texts: dict[str, list[str]] | None = None
         self._partial: dict[str, str] | None = None
-        # One lock for all scopes: it is held for moments, and most nodes print nothing.
-        self._lock = _write_lock
+        self._lock = threading.RLock()
 
     def write(self, stream: str, text: str, *, keep: bool = True) -> None:
         with self._lock:
@@ -51,7 +50,7 @@ class OutputScope:
                     rest = ""
                 self._partial[stream] = rest
                 for line in lines:
-                    self._on_line(stream, line, None)
+                    self._deliver(stream, line, None)
 
     def log(self, level: str, message: str) -> None:
         """A record of the node's own logger."""
@@ -61,10 +60,19 @@ class OutputScope:
 
     def deliver_record(self, level: str, message: str) -> None:
         """A log record that does not come along as text on one of the streams."""
+        for line in message.split("\n"):
+            self.deliver_line("log", line, level)
+
+    def deliver_line(self, stream: str, line: str, level: str | None) -> None:
+        """A line that is complete already."""
         with self._lock:
-            if self._on_line is not None:
-                for line in message.split("\n"):
-                    self._on_line("log", line, level)
+            if self._on_line is not None and not self.closed:
+                self._deliver(stream, line, level)
+
+    def _deliver(self, stream: str, line: str, level: str | None) -> None:
+        assert self._on_line is not None
+        with uncaptured():  # what the receiver itself prints is not output of the task
+            self._on_line(stream, line, level)
 
     def close(self) -> dict[str, str]:
         """Delivers unfinished lines and returns the text of each stream; stdout first. Later output is nobody's."""
@@ -75,7 +83,7 @@ class OutputScope:
             if self._on_line is not None and self._partial is not None:
                 for stream, rest in self._partial.items():
                     if rest:
-                        self._on_line(stream, rest, None)
+                        self._deliver(stream, rest, None)
             self._partial = None
             texts, self._texts = self._texts or {}, None
         return {stream: "".join(texts[stream]) for stream in ("stdout", "stderr", "log") if stream in texts}
@@ -87,7 +95,6 @@ class OutputScope:
             self._texts.setdefault(stream, []).append(text)
 
 
-_write_lock = threading.Lock()
 _NOBODY = OutputScope(owner=None)
 _NOBODY.closed = True
 _current: contextvars.ContextVar[OutputScope | None] = contextvars.ContextVar("pyoco_output_scope", default=None)
@@ -199,7 +206,7 @@ def _follow_log_records() -> None:
         plain_call(self, record)
         scope = current_scope()
         if scope is not None and not _arrives_anyway(self, record):
-            scope.deliver_record(record.levelname, record.getMessage())
+            scope.deliver_record(record.levelname, message_of(record))
 
     logging.Logger.callHandlers = call_handlers  # type: ignore[method-assign]
 
@@ -216,6 +223,14 @@ def _arrives_anyway(origin: logging.Logger, record: logging.LogRecord) -> bool:
         logger = logger.parent if logger.propagate else None
     # Without any handler Python itself writes warnings and worse to standard error.
     return not found_any and logging.lastResort is not None and record.levelno >= logging.lastResort.level
+
+
+def message_of(record: logging.LogRecord) -> str:
+    """The text of a record; a mistake in its format arguments must not become an error of the task."""
+    try:
+        return record.getMessage()
+    except Exception:  # noqa: BLE001 - formatting calls code of whatever was logged
+        return f"{record.msg!s} % {record.args!r}"
 
 
 class NodeLogHandler(logging.Handler):

@@ -54,17 +54,37 @@ class LoopStack:
         return tuple(self._frames)
 
 
+def _shared(name: str) -> Any:
+    """A dictionary that all tasks share. Assigning another one gives it that content: what a run records, and what
+    other tasks hold in their hands, stays the same object."""
+    slot = f"_shared_{name}"
+
+    def get(self: Context) -> SharedDict:
+        found: SharedDict = getattr(self, slot)
+        return found
+
+    def fill(self: Context, value: dict[str, Any]) -> None:
+        own: SharedDict = getattr(self, slot)
+        if value is not own:
+            content = dict(value)
+            own.clear()
+            own.update(content)
+
+    return property(get, fill)
+
+
 class Context:
     """The state of one run, shared by all its tasks; also constructible alone, for unit tests of tasks.
 
     A running task gets a `TaskContext` (task_context.py): this, plus what concerns its own node.
     """
 
-    params: dict[str, Any]
-    results: dict[str, Any]
-    scratch: dict[str, Any]
-    artifacts: dict[str, Any]
+    params: SharedDict = _shared("params")
+    results: SharedDict = _shared("results")
+    scratch: SharedDict = _shared("scratch")
+    artifacts: SharedDict = _shared("artifacts")
     env: dict[str, str]
+    exposed_env: frozenset[str] | None
     artifact_dir: str
     run_context: RunContext | None
     inputs: dict[str, Any]
@@ -81,17 +101,18 @@ class Context:
         artifact_dir: str | None = None,
         run_context: RunContext | None = None,
     ) -> None:
-        self.params = SharedDict(params or {})
-        self.results = SharedDict(results or {})
-        self.scratch = SharedDict(scratch or {})
-        self.artifacts = SharedDict(artifacts or {})
+        self._shared_params = SharedDict(params or {})
+        self._shared_results = SharedDict(results or {})
+        self._shared_scratch = SharedDict(scratch or {})
+        self._shared_artifacts = SharedDict(artifacts or {})
         self.env = env if env is not None else {}
+        self.exposed_env = None  # names of the process's variables that `$env` may reach; None: all
         self.artifact_dir = artifact_dir if artifact_dir is not None else "./artifacts"
         self.run_context = run_context
         self.inputs = {}
         self.collected = {}
         self.output = None
-        self._vars: dict[str, Any] = SharedDict()
+        self._vars = SharedDict()
         self._lock = threading.RLock()
         self._loop_stack = LoopStack()
 
@@ -193,7 +214,9 @@ class Context:
         }
 
     def env_data(self) -> dict[str, str]:
-        return {**os.environ, **self.env}
+        exposed = self.exposed_env
+        visible = os.environ if exposed is None else {k: v for k, v in os.environ.items() if k in exposed}
+        return {**visible, **self.env}
 
     def save_output(self, path: str, value: Any, writer: object = None) -> None:
         """Stores a value at a dotted path that begins with scratch, results or params; other roots are ignored."""
@@ -202,7 +225,7 @@ class Context:
             return
         *parents, last = rest.split(".")
         container: Any = getattr(self, root)
-        if isinstance(container, SharedDict) and container.tracked:
+        if container.tracked:
             container.note(writer, [parents[0] if parents else last])
         for segment in parents:
             if segment not in container:

@@ -7,11 +7,11 @@ from collections import ChainMap
 from typing import Any
 
 from .context import Context
-from .errors import SwitchNoMatch, UntilMaxIterationsExceeded
+from .errors import JournalMismatch, SwitchNoMatch, UntilMaxIterationsExceeded
 from .expression import Expression
 from .journal import Journal
 from .nodes import ForEachNode, RepeatNode, UntilNode
-from .plan import LoopStep, SwitchStep
+from .plan import LoopStep, Step, SwitchStep
 from .planner import NodeRun, Planner, Progress, loop_count
 from .scope import Scope
 from .task_context import TaskContext
@@ -30,7 +30,7 @@ class Decider:
         """The answer to what the step asks now; raises what the evaluation raises."""
         path = question_path(node)
         if path in self._journal.decisions:
-            return decode(self._journal.decisions[path])
+            return _fitting(node.step, path, decode(self._journal.decisions[path]))
         step = node.step
         if isinstance(step, SwitchStep):
             return self._choose(step, node.scope)
@@ -58,6 +58,19 @@ class Decider:
         # A chain, not a merged copy: most expressions never look at the environment.
         env = ChainMap(self._ctx.env, os.environ)
         return expression.evaluate(ctx=TaskContext(self._ctx, scope).expression_data(), env=env)
+
+
+def _fitting(step: Step, path: str, recorded: Any) -> Any:
+    """A recorded answer, unless the flow has changed so much since that it makes no sense any more."""
+    if isinstance(step, SwitchStep):
+        fits = step.default is not None if recorded is None else recorded in range(len(step.cases))
+    elif isinstance(step, LoopStep) and isinstance(step.node, ForEachNode):
+        fits = isinstance(recorded, (list, tuple))
+    else:
+        fits = isinstance(recorded, int)
+    if not fits:
+        raise JournalMismatch(path, recorded)
+    return recorded
 
 
 def question_path(node: NodeRun) -> str:

@@ -81,15 +81,17 @@ class Engine:
 
         conductor = UnmarkedThread(target=conduct, name="pyoco-run", daemon=True)
         conductor.start()
-        try:
-            await ended.wait()
-        except asyncio.CancelledError:
-            execution.cancel(grace=0)
-            await ended.wait()
-            raise
-        finally:
-            conductor.join()
-            self._forget(run)
+        cancelled: asyncio.CancelledError | None = None
+        while not ended.is_set():
+            try:
+                await ended.wait()
+            except asyncio.CancelledError as error:
+                cancelled = error
+                execution.cancel(grace=0)
+        conductor.join()
+        self._forget(run)
+        if cancelled is not None:
+            raise cancelled
         return _result(execution)
 
     def _open(

@@ -52,6 +52,17 @@ class RecordedFailure(RuntimeError):
     """A node failed in an earlier part of this run; only the text of its error was recorded."""
 
 
+class JournalMismatch(RuntimeError):
+    """The flow is not the one whose journal this is."""
+
+    def __init__(self, path: str, recorded: object) -> None:
+        super().__init__(
+            f"the journal says {recorded!r} for {path!r}, which does not fit this flow; was the flow changed since? "
+            "Continue with the flow as it was, or start a new run"
+        )
+        self.path = path
+
+
 class WaitRejected(RuntimeError):
     """The wait of a node was answered with a failure from outside."""
 

@@ -41,6 +41,7 @@ class NodeRetrying(Transition):
 
 @dataclass(frozen=True, slots=True)
 class NodeWaiting(Transition):
+    attempt: int
     wait_key: str
     prompt: str | None
 

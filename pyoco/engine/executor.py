@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 from .capture import install
 from .context import Context
 from .events import Sink
-from .journal import ContextRecorder, Journal
-from .lanes import BLOCKED_AFTER_SEC
+from .journal import Journal
 from .navigator import Navigator
 from .performer import Performer
 from .plan import Block, TaskStep
@@ -26,7 +26,8 @@ _LOOK_UP_SEC = 0.5
 
 class Execution:
     """`run` blocks until the run has ended or parked; `cancel`, `answer` and `refuse` may come from anywhere meanwhile.
-    A parked run goes on with an answer and another `run`, or elsewhere from its journal."""
+    A parked run goes on with an answer and another `run`, or elsewhere from its journal. No node is started while
+    `gate` says false."""
 
     def __init__(
         self,
@@ -41,14 +42,20 @@ class Execution:
         max_threads: int = MAX_THREADS,
         keep_logs: bool = True,
         pass_through: bool = True,
+        gate: Callable[[], bool] | None = None,
     ) -> None:
         self.ctx = ctx
         self.run_context = run
         self.journal = journal if journal is not None else Journal()
         self._state = RunState(run)
         self._reporter = Reporter(run, ctx, trace, sink, keep_logs=keep_logs, pass_through=pass_through)
-        self._navigator = Navigator(Planner(plan, ctx.results), ctx, self.journal, self._state, self._reporter)
+        recorder = self._reporter.context
+        planner = Planner(plan, ctx.results, ctx.collected, recorder.restore_iteration)
+        if sink is not None:  # else nobody records, and the bookkeeping for it can rest
+            recorder.track(planner.iterations)
+        self._navigator = Navigator(planner, ctx, self.journal, self._state, self._reporter)
         self._max_threads = max_threads
+        self._gate = gate
         self._performer = self._make_performer(loop)
         self._started = False
 
@@ -72,14 +79,17 @@ class Execution:
         """Runs until nothing can move any more. Raises nothing of the tasks': `failure` and the status tell."""
         install()
         try:
-            if not self._started:
-                self._start()
-            self._conduct()
-        except BaseException:
-            # Only an interrupt of the waiting thread comes this way; the tasks must not outlive it unowned.
-            self.cancel(grace=0)
-            self._conduct()
-            raise
+            try:
+                if not self._started:
+                    self._start()
+                self._conduct()
+            except Exception as error:  # noqa: BLE001 - e.g. a journal that cannot be read; `failure` tells
+                self._state.break_off(error)
+            except BaseException:
+                # Only an interrupt of the waiting thread comes this way; the tasks must not outlive it unowned.
+                self.cancel(grace=0)
+                self._conduct()
+                raise
         finally:
             self._settle()
 
@@ -91,49 +101,69 @@ class Execution:
             if self.run_context.status is RunStatus.RUNNING:
                 self.run_context.status = RunStatus.CANCELLING
             if self.run_context.status is RunStatus.CANCELLING:
-                state.hurry_paused_locked()
+                state.hurry_paused()
                 if grace is not None:
-                    state.add_timer_locked(grace, self._performer.cut_off)
+                    state.add_timer(grace, self._performer.cut_off)
 
     def answer(self, path: str, key: str, payload: Any = None) -> None:
-        """Answers a wait; the node runs again and its wait returns the payload."""
-        self.journal.answer(path, key, payload)
-        self._wake(path, key)
+        """Answers a wait; the node runs again and its wait returns the payload. A first answer stands."""
+        with self._state.lock:
+            self.journal.answer(path, key, payload)
+            self._wake()
 
     def refuse(self, path: str, key: str, error: str) -> None:
         """Answers a wait with a failure."""
-        self.journal.refuse(path, key, error)
-        self._wake(path, key)
+        with self._state.lock:
+            self.journal.refuse(path, key, error)
+            self._wake()
 
-    def _wake(self, path: str, key: str) -> None:
+    def _wake(self) -> bool:
+        """Starts the nodes whose answer has come, if somebody conducts the run."""
         state = self._state
         with state.lock:
-            if path not in state.waiting or state.waiting[path][1].wait_key != key:
-                return
-            node, _ = state.waiting.pop(path)
-            state.count_locked(1)
-        self._performer.start([node])
+            if state.at_rest or state.halted:
+                return False
+            ready = [
+                path for path, (_, entry) in state.waiting.items() if self.journal.has_answer(path, entry.wait_key)
+            ]
+            nodes = []
+            for path in ready:
+                node, state.answered[path] = state.waiting.pop(path)
+                nodes.append(node)
+            state.count(len(nodes))
+        self._performer.start(nodes)
+        return bool(nodes)
 
     def _make_performer(self, loop: asyncio.AbstractEventLoop | None) -> Performer:
-        return Performer(self.ctx, self.journal, self._state, self._reporter, self._navigator, self._max_threads, loop)
+        return Performer(
+            self.ctx, self.journal, self._state, self._reporter, self._navigator, self._max_threads, loop, self._gate
+        )
 
     def _start(self) -> None:
         self._started = True
         self._reporter.hook("on_flow_start", self.run_context.flow_name, self.run_context.run_id)
         if self.journal.context:
-            ContextRecorder(self.ctx).restore(self.journal.context)
+            self._reporter.context.restore(self.journal.context)
+        self._state.at_rest = False
         tasks = self._navigator.start()
         self._state.count(len(tasks))
         self._performer.start(tasks)
 
     def _conduct(self) -> None:
-        lanes = self._performer.lanes
+        """Sleeps, does what is due, and looks once more for answers before it calls the run parked."""
         # A signal that comes right before the main thread goes to sleep would not wake it.
         longest = _LOOK_UP_SEC if threading.current_thread() is threading.main_thread() else None
-        while (due := self._state.sleep(BLOCKED_AFTER_SEC if lanes.in_use else longest)) is not None:
-            for callback in due:
-                callback()
-            lanes.move_on_if_blocked()
+        while True:
+            self._state.at_rest = False
+            self._wake()
+            while (due := self._state.sleep(longest)) is not None:
+                for callback in due:
+                    callback()
+            with self._state.lock:
+                self._state.at_rest = False
+                if not self._wake():
+                    self._state.at_rest = True
+                    return
 
     def _settle(self) -> None:
         """Nothing moves any more: says what became of the run, and ends the threads."""

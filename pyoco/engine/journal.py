@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
@@ -17,11 +18,12 @@ from .events import (
     StuckThread,
     Transition,
 )
-from .shared import SharedDict
+from .shared import LayeredDict, SharedDict
 from .values import NotRecordable, decode, encode
 
 if TYPE_CHECKING:
     from .context import Context
+    from .scope import Scope
 
 SUCCEEDED, FAILED, WAITING, RETRYING = "SUCCEEDED", "FAILED", "WAITING", "RETRYING"
 _SECTIONS = ("scratch", "artifacts", "results", "params", "_vars")
@@ -81,18 +83,22 @@ class Journal:
         )
 
     def answer(self, path: str, key: str, payload: Any = None) -> None:
-        """Answers a wait of the node at `path`."""
-        self.answers.setdefault(path, {})[key] = {"payload": encode(payload)}
+        """Answers a wait of the node at `path`. The first answer stands: the node may have acted on it already."""
+        self.answers.setdefault(path, {}).setdefault(key, {"payload": encode(payload)})
 
     def refuse(self, path: str, key: str, error: str) -> None:
         """Answers a wait with a failure: the node raises WaitRejected."""
-        self.answers.setdefault(path, {})[key] = {"error": error}
+        self.answers.setdefault(path, {}).setdefault(key, {"error": error})
+
+    def has_answer(self, path: str, key: str | None) -> bool:
+        return key in self.answers.get(path, ())
 
     def without_failures(self) -> Journal:
-        """For a rerun from the failed nodes: everything but failures, and what they had been waiting for."""
-        kept = {path: entry for path, entry in self.nodes.items() if entry.state == SUCCEEDED}
-        answers = {path: answers for path, answers in self.answers.items() if path in kept}
-        return Journal(kept, dict(self.decisions), answers, dict(self.context))
+        """For a rerun from the failed nodes: they, and what they had been told while they waited, are forgotten."""
+        failed = {path for path, entry in self.nodes.items() if entry.state == FAILED}
+        nodes = {path: entry for path, entry in self.nodes.items() if entry.state == SUCCEEDED}
+        answers = {path: answers for path, answers in self.answers.items() if path not in failed}
+        return Journal(nodes, dict(self.decisions), answers, dict(self.context))
 
     def output_of(self, path: str) -> Any:
         return decode(self.nodes[path].output)
@@ -112,52 +118,80 @@ class ContextRecorder:
 
     def __init__(self, ctx: Context) -> None:
         self._ctx = ctx
-        for section in _SECTIONS:
-            getattr(ctx, section).tracked = True
+        self._iterations: Mapping[str, Scope] = {}
+        self._to_restore: dict[str, Any] = {}
 
-    def settle(self, path: str) -> None:
+    def track(self, iterations: Mapping[str, Scope]) -> None:
+        """From now on the dictionaries remember who changes them; `iterations` are the loops under way."""
+        self._iterations = iterations
+        for section in _SECTIONS:
+            getattr(self._ctx, section).tracked = True
+
+    def settle(self, path: str, scope: Scope) -> None:
         """What the node has changed so far counts from now on."""
         for section in _SECTIONS:
-            shared = getattr(self._ctx, section)
-            if isinstance(shared, SharedDict):
-                shared.settle(path)
+            getattr(self._ctx, section).settle(path)
+        for around in scope.chain():
+            around.results.settle(path)
+            around.variables.settle(path)
 
     def record(self) -> RecordedContext:
-        data: dict[str, Any] = {}
-        lost: set[str] = set()
+        recorded = RecordedContext({}, set())
         for section in _SECTIONS:
-            shared = getattr(self._ctx, section)
-            if not isinstance(shared, SharedDict) or not shared.writers:
-                continue
-            content = shared.settled()
-            kept: dict[str, Any] = {}
-            removed: list[Any] = []
-            for key, writer in list(shared.writers.items()):
-                try:
-                    name = encode(key)
-                    if type(name) is not str:
-                        raise NotRecordable("only text can be a recorded key")
-                    if key in content:
-                        kept[name] = encode(content[key])
-                    else:
-                        removed.append(name)
-                except NotRecordable:
-                    lost.add(str(writer))
-            data[section.lstrip("_")] = {"set": kept, "removed": removed} if removed else {"set": kept}
-        return RecordedContext(data, lost)
+            _record_section(section.lstrip("_"), getattr(self._ctx, section), recorded.data, recorded.lost)
+        loops: dict[str, Any] = {}
+        for prefix, scope in list(self._iterations.items()):
+            found: dict[str, Any] = {}
+            _record_section("variables", scope.variables, found, recorded.lost)
+            if isinstance(scope.results, LayeredDict):
+                _record_section("results", scope.results, found, recorded.lost)
+            if found:
+                loops[prefix] = found
+        if loops:
+            recorded.data["loops"] = loops
+        return recorded
 
     def restore(self, data: dict[str, Any]) -> None:
         for section in _SECTIONS:
-            recorded = data.get(section.lstrip("_"))
-            if not recorded:
-                continue
-            shared = getattr(self._ctx, section)
-            for key, value in recorded["set"].items():
-                shared[key] = decode(value)
-            for key in recorded.get("removed", ()):
-                shared.pop(key, None)
-            # They stay part of what is recorded from now on, whoever wrote them.
-            shared.writers.update(dict.fromkeys([*recorded["set"], *recorded.get("removed", ())], ""))
+            _restore_section(getattr(self._ctx, section), data.get(section.lstrip("_")))
+        self._to_restore = dict(data.get("loops", {}))
+
+    def restore_iteration(self, scope: Scope) -> None:
+        """An iteration has been opened: gives it what its nodes had set before the run stopped."""
+        recorded = self._to_restore.pop(scope.prefix, None)
+        if recorded is not None:
+            _restore_section(scope.variables, recorded.get("variables"))
+            _restore_section(scope.results, recorded.get("results"))
+
+
+def _record_section(name: str, shared: SharedDict, data: dict[str, Any], lost: set[str]) -> None:
+    if not shared.writers:
+        return
+    content = shared.settled()
+    kept: dict[str, Any] = {}
+    removed: list[Any] = []
+    for key, writer in list(shared.writers.items()):
+        try:
+            if type(key) is not str:
+                raise NotRecordable("only text can be a recorded key")
+            if key in content:
+                kept[key] = encode(content[key])
+            else:
+                removed.append(key)
+        except NotRecordable:
+            lost.add(str(writer))
+    data[name] = {"set": kept, "removed": removed} if removed else {"set": kept}
+
+
+def _restore_section(shared: SharedDict, recorded: dict[str, Any] | None) -> None:
+    if not recorded:
+        return
+    # They stay part of what is recorded from now on, whoever wrote them.
+    for key, value in recorded["set"].items():
+        shared.keep(key, decode(value), writer="")
+    for key in recorded.get("removed", ()):
+        shared.forget(key)
+        shared.writers[key] = ""
 
 
 class JournalKeeper:
@@ -180,7 +214,7 @@ class JournalKeeper:
             case NodeRetrying():
                 journal.nodes[event.path] = Entry(RETRYING, event.attempt, error=event.error, traceback=event.traceback)
             case NodeWaiting():
-                journal.nodes[event.path] = Entry(WAITING, wait_key=event.wait_key, prompt=event.prompt)
+                journal.nodes[event.path] = Entry(WAITING, event.attempt, wait_key=event.wait_key, prompt=event.prompt)
             case NodeCancelled():
                 journal.nodes.pop(event.path, None)
             case Decided():

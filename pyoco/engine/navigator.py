@@ -13,6 +13,7 @@ from .plan import TaskStep
 from .planner import NodeRun, Planner, Progress
 from .reporter import Reporter
 from .run_state import RunState
+from .work import as_failure
 
 
 class Navigator:
@@ -61,8 +62,7 @@ class Navigator:
                 entry = self._journal.nodes.get(node.path)
                 if entry is not None and entry.is_final:
                     following = self._replay(node, step, entry)
-                elif entry is not None and self._still_waits(node, entry):
-                    self._keep_waiting(node, step, entry)
+                elif entry is not None and self._keep_waiting(node, step, entry):
                     continue
                 else:
                     tasks.append(node)
@@ -77,11 +77,10 @@ class Navigator:
             answer = self._decider.evaluate(node)
             with self._state.lock:
                 progress = proceed(self._planner, node, answer)
-                self._publish_collected()
                 if path not in self._journal.decisions:
                     self._reporter.tell_decided(node, path, answer)
-        except Exception as error:  # noqa: BLE001 - whatever an evaluation raises is what the run fails with
-            self._state.stop(error)
+        except BaseException as error:  # noqa: BLE001 - whatever an evaluation raises is what the run fails with
+            self._state.stop(as_failure(node.step.label, error))
             return Progress()
         return progress
 
@@ -100,28 +99,27 @@ class Navigator:
         with self._state.lock:
             return self._planner.finished(node, ok=False)
 
-    def _still_waits(self, node: NodeRun, entry: Entry) -> bool:
-        return entry.state == WAITING and entry.wait_key not in self._journal.answers.get(node.path, {})
-
-    def _keep_waiting(self, node: NodeRun, step: TaskStep, entry: Entry) -> None:
-        self._reporter.restore_waiting(step.task.name, entry)
+    def _keep_waiting(self, node: NodeRun, step: TaskStep, entry: Entry) -> bool:
+        """Whether a node that waited when the run stopped has still got no answer."""
         with self._state.lock:
+            if entry.state != WAITING or self._journal.has_answer(node.path, entry.wait_key):
+                return False
+            self._reporter.restore_waiting(step.task.name, entry)
             self._state.waiting[node.path] = (node, entry)
+            return True
 
     def _keep_result(self, node: NodeRun, name: str, value: Any) -> Progress:
-        dict.__setitem__(node.scope.results, name, value)
+        # Past the bookkeeping of who changed what: a node's own output is recorded with the node.
+        node.scope.results.keep(name, value)
         self._planner.collect(node, value)
-        progress = self._planner.finished(node, ok=True)
-        self._publish_collected()
-        return progress
-
-    def _publish_collected(self) -> None:
-        if self._planner.collected:
-            self._ctx.collected.update(self._planner.collected)
-            self._planner.collected.clear()
+        return self._planner.finished(node, ok=True)
 
     def _tell_skipped(self, progress: Progress) -> None:
         if progress.skipped:
             with self._state.lock:
                 for name, path in progress.skipped:
-                    self._reporter.tell_skipped(name, path)
+                    entry = self._journal.nodes.get(path)
+                    if entry is not None and entry.skipped:
+                        self._reporter.restore(name, entry, None)
+                    else:
+                        self._reporter.tell_skipped(name, path)

@@ -145,6 +145,8 @@ class _Compiler:
         elif isinstance(node, (RepeatNode, ForEachNode, UntilNode)):
             kind = type(node).__name__.removesuffix("Node").lower()
             body = _Compiler(_Labels()).block(node.body)
+            if not body.steps:
+                raise ValueError(f"a {kind} loop needs at least one task in its body")
             self._place(LoopStep(self._labels.take(kind), -1, self._join_any, node=node, body=body))
         else:
             raise TypeError(f"a flow cannot hold {type(node).__name__}")
@@ -192,11 +194,6 @@ def add_edge(block: Block, source: int, target: int) -> None:
     block.needs[target] += 1
 
 
-def _add_edge_once(block: Block, source: int, target: int) -> None:
-    if target not in block.successors[source]:
-        add_edge(block, source, target)
-
-
 def _add_loose_tasks(block: Block, flow: Flow) -> None:
     mentioned = {step.task.name for step in block.task_steps()}
     labels = _Labels()
@@ -214,8 +211,15 @@ def _add_task_edges(block: Block, flow: Flow) -> None:
     for step in block.steps:
         if isinstance(step, TaskStep):
             steps.setdefault(step.task.name, step)
+    known = {(index, target) for index, targets in enumerate(block.successors) for target in targets}
+
+    def connect(source: int, target: int) -> None:
+        if (source, target) not in known:
+            known.add((source, target))
+            add_edge(block, source, target)
+
     for source, target in flow.edges:
-        _add_edge_once(block, steps[source.name].index, steps[target.name].index)
+        connect(steps[source.name].index, steps[target.name].index)
     for step in steps.values():
         step.any_trigger = step.any_trigger or step.task in flow.any_joins
         drawn = step.task.drawn_edges
@@ -231,9 +235,10 @@ def _add_task_edges(block: Block, flow: Flow) -> None:
                     f"deadlock: task {step.task.name!r} depends on {dependency.name!r}, which is not in flow "
                     f"{flow.name!r}; append it too, e.g. flow >> {dependency.name} >> {step.task.name}"
                 )
-            if kind == BY_OPERATOR and _reaches(block, step.index, source_step.index):
+            edge = source_step.index, step.index
+            if kind == BY_OPERATOR and (edge in known or _reaches(block, step.index, source_step.index)):
                 continue
-            _add_edge_once(block, source_step.index, step.index)
+            connect(*edge)
 
 
 def _reaches(block: Block, start: int, goal: int) -> bool:

@@ -7,7 +7,7 @@ step concerned, never with the size of the flow.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +15,7 @@ from .context import LoopFrame
 from .nodes import DEFAULT_MAX_ITER, ForEachNode, RepeatNode, UntilNode
 from .plan import Block, LoopStep, Step, SwitchStep, TaskStep, inner_blocks
 from .scope import Scope
+from .shared import LayeredDict, SharedDict
 
 _WAITING, _STARTED, _DONE = range(3)
 
@@ -73,7 +74,7 @@ class LoopRun:
     any_ok: bool = False
     condition: bool | None = None
     scope: Scope | None = None  # of the iteration that was started last
-    latest_merged: int = -1
+    merged: dict[str, int] = field(default_factory=dict)  # result → the iteration it came from
     collected: dict[str, dict[int, Any]] = field(default_factory=dict)
 
 
@@ -88,9 +89,16 @@ class Progress:
 class Planner:
     """Keeps the counters of one run."""
 
-    def __init__(self, plan: Block, results: dict[str, Any]) -> None:
-        self.root = BlockRun(plan, Scope(results), None)
-        self.collected: dict[str, Any] = {}
+    def __init__(
+        self,
+        plan: Block,
+        results: SharedDict,
+        collected: dict[str, Any] | None = None,
+        on_open: Callable[[Scope], None] | None = None,
+    ) -> None:
+        self.root = BlockRun(plan, Scope(results, {} if collected is None else collected), None)
+        self.iterations: dict[str, Scope] = {}  # those under way, by their prefix
+        self._on_open = on_open
 
     def start(self) -> Progress:
         progress = Progress()
@@ -115,7 +123,8 @@ class Planner:
 
     def entered(self, node: NodeRun, count: int, items: list[Any] | tuple[Any, ...] | None = None) -> Progress:
         """The head of a loop has been evaluated."""
-        node.loop = LoopRun(count, items, any_ok=count == 0)
+        # A copy: tasks may change the list while the loop goes over it.
+        node.loop = LoopRun(count, None if items is None else list(items), any_ok=count == 0)
         progress = Progress()
         self._iterate(node, progress)
         return progress
@@ -181,7 +190,7 @@ class Planner:
                         progress.ready.append(NodeRun(run, successor))
                     continue
                 run.states[index] = _DONE
-                progress.skipped.extend(_tasks_below(successor, run.scope.prefix + successor.label))
+                progress.skipped.extend(_tasks_below(successor, run.scope.prefix))
                 ended.append((successor, False, False))
         if run.open_steps == 0:
             self._block_done(run, progress)
@@ -215,8 +224,10 @@ class Planner:
         while loop.next_index < loop.count and loop.active < width:
             scope = _iteration_scope(node, loop)
             if width > 1:
-                scope.isolate_results()
-            loop.scope = scope
+                scope.isolate()
+            self.iterations[scope.prefix] = loop.scope = scope
+            if self._on_open is not None:
+                self._on_open(scope)
             loop.next_index += 1
             loop.active += 1
             self._begin(BlockRun(step.body, scope, node), progress)
@@ -229,22 +240,25 @@ class Planner:
         assert loop is not None
         if collects(step):
             for name, values in loop.collected.items():
-                self.collected[name] = _collect(
-                    [values[index] for index in sorted(values)], step.node.collect or "list"
-                )
+                in_order = [values[index] for index in sorted(values)]
+                node.scope.collected[name] = _collect(in_order, step.node.collect or "list")
         self._close(node.block_run, step, loop.all_ok, loop.any_ok, progress)
 
     def _merge(self, node: NodeRun, run: BlockRun) -> None:
         """Brings the results of an isolated iteration out; the highest index wins, as it would one after another."""
-        loop, frame = node.loop, run.scope.frame
+        loop, scope, outer = node.loop, run.scope, node.scope
+        del self.iterations[scope.prefix]
+        if not isinstance(scope.results, LayeredDict) or scope.results is outer.results:
+            return
         assert loop is not None
-        assert frame is not None
-        assert frame.index is not None
-        own = run.scope.own_results()
-        for key, value in own.items():
-            if frame.index > loop.latest_merged or key not in node.scope.results:
-                node.scope.results[key] = value
-        loop.latest_merged = max(loop.latest_merged, frame.index)
+        assert scope.frame is not None
+        assert scope.frame.index is not None
+        for key, value in scope.results.own().items():
+            if scope.frame.index >= loop.merged.get(key, -1):
+                loop.merged[key] = scope.frame.index
+                outer.results.keep(key, value, scope.results.writers.get(key))
+        if isinstance(scope.collected, LayeredDict):
+            outer.collected.update(scope.collected.own())
 
     def collect(self, node: NodeRun, value: Any) -> None:
         """Keeps the result of a task for the innermost loop around it, if that loop collects."""
@@ -266,12 +280,14 @@ def collects(step: Step) -> bool:
     return step.node.collect is not None or (isinstance(step.node, ForEachNode) and step.node.parallel > 1)
 
 
-def _tasks_below(step: Step, path: str) -> Iterator[tuple[str, str]]:
+def _tasks_below(step: Step, prefix: str) -> Iterator[tuple[str, str]]:
+    path = prefix + step.label
     if isinstance(step, TaskStep):
         yield step.task.name, path
+    inside = f"{path}[]/" if isinstance(step, LoopStep) else prefix
     for block in inner_blocks(step):
         for inner in block.steps:
-            yield from _tasks_below(inner, f"{path}[]/{inner.label}")
+            yield from _tasks_below(inner, inside)
 
 
 def _iteration_scope(node: NodeRun, loop: LoopRun) -> Scope:
@@ -295,7 +311,7 @@ def _iteration_scope(node: NodeRun, loop: LoopRun) -> Scope:
     outer = node.scope.frame
     frame.path = f"{outer.path}.{frame.name}[{index}]" if outer is not None else f"{frame.name}[{index}]"
     prefix = f"{node.path}[{index}]/"
-    return Scope(node.scope.results, node.scope, frame, variables, prefix)
+    return Scope(node.scope.results, node.scope.collected, node.scope, frame, variables, prefix)
 
 
 def _collect(values: list[Any], mode: str) -> Any:

@@ -52,6 +52,8 @@ def _param(reference: str, rest: str, ctx: Context) -> Any:
 def _env(reference: str, key: str, ctx: Context) -> Any:
     if key in ctx.env:
         return ctx.env[key]
+    if ctx.exposed_env is not None and key not in ctx.exposed_env:
+        raise KeyError(f"environment variable {key!r} is not exposed to this flow; list it in runtime.expose_env")
     if key in os.environ:
         return os.environ[key]
     raise KeyError(f"environment variable {key!r} is not set")

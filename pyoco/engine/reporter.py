@@ -7,7 +7,7 @@ import time
 import traceback
 from typing import TYPE_CHECKING, Any
 
-from .capture import OutputScope
+from .capture import OutputScope, current_scope
 from .events import (
     Decided,
     LogLine,
@@ -44,8 +44,8 @@ class Reporter:
         self._sink = sink
         self._keep_logs = keep_logs
         self._pass_through = pass_through
-        # Without a sink nobody records, and the bookkeeping for it can rest.
-        self._context = ContextRecorder(ctx) if sink is not None else None
+        self._outer = current_scope()  # the task that runs this flow, if one does
+        self.context = ContextRecorder(ctx)
 
     # Trace hooks: user code, called without any lock
 
@@ -53,7 +53,7 @@ class Reporter:
         """Calls a trace hook. Watching a run must not be able to break it."""
         try:
             getattr(self._trace, name)(*arguments)
-        except Exception:  # noqa: BLE001 - hooks are user code: reported, not obeyed
+        except BaseException:  # noqa: BLE001 - hooks are user code: reported, not obeyed
             _log.exception("the trace hook %s raised; the run goes on", name)
 
     # Output of tasks
@@ -61,7 +61,9 @@ class Reporter:
     def open_output(self, work: Work) -> OutputScope:
         path, name, sink = work.node.path, work.name, self._sink
         if sink is None:
-            return OutputScope(path, keep_text=self._keep_logs, pass_through=self._pass_through)
+            # The output of a flow inside a task is output of that task too.
+            deliver_to = self._outer.deliver_line if self._outer is not None else None
+            return OutputScope(path, deliver_to, keep_text=self._keep_logs, pass_through=self._pass_through)
 
         def deliver(stream: str, text: str, level: str | None) -> None:
             sink.line(LogLine(path, name, stream, text, time.time(), level))
@@ -74,8 +76,10 @@ class Reporter:
 
     # Records and transitions
 
-    def record_for(self, name: str) -> TaskRecord:
-        """A fresh record for a node that starts (again)."""
+    def record_for(self, name: str, *, again: bool = False) -> TaskRecord:
+        """A fresh record for a node that starts; the one it has if it goes on after a wait."""
+        if again:
+            return self._run.ensure_task_record(name)
         record = self._run.task_records.get(name)
         if record is None or record.state is not TaskState.PENDING:
             record = self._run.task_records[name] = TaskRecord()
@@ -112,16 +116,16 @@ class Reporter:
     def tell_retrying(self, work: Work, error: BaseException, pause: float) -> None:
         self._settle(work)
         now = time.time()
-        text = _traceback(error)
-        work.record.attempts.append(Attempt(work.number, work.started_at, now, str(error), text))
+        text, message = _traceback(error), text_of(error)
+        work.record.attempts.append(Attempt(work.number, work.started_at, now, message, text))
         if self._sink is not None:
-            event = NodeRetrying(work.node.path, work.name, now, work.number, str(error), text, pause)
+            event = NodeRetrying(work.node.path, work.name, now, work.number, message, text, pause)
             self._report(event)
 
     def tell_failed(self, work: Work, error: BaseException, ended_at: float) -> None:
         self._settle(work)
         record = work.record
-        record.error, record.traceback = str(error), _traceback(error)
+        record.error, record.traceback = text_of(error), _traceback(error)
         record.attempts.append(Attempt(work.number, work.started_at, ended_at, record.error, record.traceback))
         self._end(work.name, record, TaskState.FAILED, ended_at)
         if self._sink is not None:
@@ -141,7 +145,7 @@ class Reporter:
         self._settle(work)
         work.record.wait_key, work.record.prompt = key, prompt
         if self._sink is not None:
-            event = NodeWaiting(work.node.path, work.name, time.time(), key, prompt)
+            event = NodeWaiting(work.node.path, work.name, time.time(), work.number, key, prompt)
             self._report(event)
 
     def tell_skipped(self, name: str, path: str) -> None:
@@ -182,18 +186,26 @@ class Reporter:
 
     def _settle(self, work: Work) -> None:
         """What the node has changed so far counts from now on."""
-        if self._context is not None:
-            self._context.settle(work.node.path)
+        if self._sink is not None:
+            self.context.settle(work.node.path, work.node.scope)
 
     def _report(self, event: Transition) -> None:
-        if self._sink is not None and self._context is not None:
-            self._sink.transition(event, self._context)
+        if self._sink is not None:
+            self._sink.transition(event, self.context)
 
     def _end(self, name: str, record: TaskRecord, state: TaskState, at: float) -> None:
         record.state = self._run.tasks[name] = state
         record.ended_at = at
         if record.started_at is not None:
             record.duration_ms = (at - record.started_at) * 1000
+
+
+def text_of(error: BaseException) -> str:
+    """What an exception says; some cannot even do that."""
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001 - __str__ is user code
+        return f"{type(error).__name__}, which has no readable text"
 
 
 def _traceback(error: BaseException) -> str:

@@ -6,39 +6,35 @@ from collections.abc import Iterator
 from typing import Any
 
 from .context import LoopFrame
+from .shared import LayeredDict, SharedDict
 
 
 class Scope:
     """The top of a flow, or one iteration of a loop."""
 
-    __slots__ = ("_outer_results", "frame", "parent", "prefix", "results", "variables")
+    __slots__ = ("collected", "frame", "parent", "prefix", "results", "variables")
 
     def __init__(
         self,
-        results: dict[str, Any],
+        results: SharedDict,
+        collected: dict[str, Any],
         parent: Scope | None = None,
         frame: LoopFrame | None = None,
         variables: dict[str, Any] | None = None,
         prefix: str = "",
     ) -> None:
+        self.results = results
+        self.collected = collected
         self.parent = parent
         self.frame = frame
-        self.variables = variables or {}
+        self.variables = SharedDict(variables or {})
+        self.variables.tracked = results.tracked
         self.prefix = prefix
-        self.results = results
-        self._outer_results: dict[str, Any] | None = None
 
-    def isolate_results(self) -> None:
-        """Gives a parallel iteration results of its own, so that its nodes see their own neighbours' outputs."""
-        self._outer_results = self.results
-        self.results = dict(self.results)
-
-    def own_results(self) -> dict[str, Any]:
-        """What an isolated iteration has added or changed."""
-        outer = self._outer_results
-        if outer is None:
-            return {}
-        return {key: value for key, value in self.results.items() if key not in outer or outer[key] is not value}
+    def isolate(self) -> None:
+        """Gives a parallel iteration results of its own, so that its nodes see those of their own neighbours."""
+        self.results = LayeredDict(self.results)
+        self.collected = LayeredDict(self.collected)
 
     def chain(self) -> Iterator[Scope]:
         """This scope and those around it, innermost first."""

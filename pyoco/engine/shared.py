@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from .capture import current_scope
@@ -31,7 +31,7 @@ class SharedDict(dict[Any, Any]):
 
     def settled(self) -> dict[Any, Any]:
         """The content without the changes of nodes that are still open."""
-        content = self.copy()
+        content = dict(dict.items(self))
         # A copy of the item list first: tasks in other threads may be adding to it.
         for _, changes in reversed(list(self._before.items())):
             for key, value in list(changes.items()):
@@ -41,6 +41,16 @@ class SharedDict(dict[Any, Any]):
                     content[key] = value
         return content
 
+    def keep(self, key: Any, value: Any, writer: object = None) -> None:
+        """Stores a value past the bookkeeping; with a writer it still counts as that node's."""
+        dict.__setitem__(self, key, value)
+        if writer is not None:
+            self.writers[key] = writer
+
+    def forget(self, key: Any) -> None:
+        """Removes a value past the bookkeeping."""
+        dict.pop(self, key, None)
+
     def note(self, owner: object, keys: Iterable[Any]) -> None:
         """The node is about to change these keys."""
         changes = self._before.get(owner)
@@ -48,7 +58,7 @@ class SharedDict(dict[Any, Any]):
             changes = self._before[owner] = {}
         for key in keys:
             if key not in changes:
-                changes[key] = self.get(key, MISSING)
+                changes[key] = dict.get(self, key, MISSING)
             self.writers[key] = owner
 
     def _note(self, keys: Iterable[Any]) -> None:
@@ -92,4 +102,52 @@ class SharedDict(dict[Any, Any]):
         super().clear()
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-        return dict, (self.copy(),)
+        return dict, (dict(self.items()),)
+
+
+class LayeredDict(SharedDict):
+    """A dict of its own over another one: reads fall through, writes stay here."""
+
+    __slots__ = ("_below",)
+
+    def __init__(self, below: dict[Any, Any]) -> None:
+        super().__init__()
+        self._below = below
+        self.tracked = isinstance(below, SharedDict) and below.tracked
+
+    def own(self) -> dict[Any, Any]:
+        """What was written here."""
+        return dict(dict.items(self))
+
+    def __missing__(self, key: Any) -> Any:
+        return self._below[key]
+
+    def __contains__(self, key: object) -> bool:
+        return dict.__contains__(self, key) or key in self._below
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        return self[key] if key in self else default  # noqa: SIM401 - this is `get`
+
+    def __iter__(self) -> Iterator[Any]:
+        yield from self._below
+        yield from (key for key in list(dict.keys(self)) if key not in self._below)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def keys(self) -> Any:
+        return list(self)
+
+    def values(self) -> Any:
+        return [self[key] for key in self]
+
+    def items(self) -> Any:
+        return [(key, self[key]) for key in self]
+
+    def __eq__(self, other: object) -> bool:
+        return dict(self.items()) == other
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def copy(self) -> dict[Any, Any]:
+        return dict(self.items())

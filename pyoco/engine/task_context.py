@@ -12,6 +12,8 @@ from .values import decode
 
 # Names that belong to the node; every other attribute is that of the run's Context.
 _OWN = frozenset({"_run", "_scope", "_services", "inputs"})
+# Names whose value depends on the iteration of a parallel loop.
+_SCOPED = frozenset({"results", "collected"})
 
 
 class WaitRequested(BaseException):
@@ -44,6 +46,8 @@ class TaskContext(Context):
         self.inputs = {}
 
     def __getattr__(self, name: str) -> Any:
+        if name in _OWN:  # not there yet: somebody copies or unpickles the object
+            raise AttributeError(name)
         return getattr(self._run, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -53,8 +57,8 @@ class TaskContext(Context):
             setattr(self._run, name, value)
 
     def __getattribute__(self, name: str) -> Any:
-        if name == "results":
-            return object.__getattribute__(self, "_scope").results
+        if name in _SCOPED:
+            return getattr(object.__getattribute__(self, "_scope"), name)
         return object.__getattribute__(self, name)
 
     @property

@@ -55,7 +55,7 @@ class ThreadPool:
         with self._lock:
             taken, self._taken_before = self._taken - self._taken_before, self._taken
             if taken < 2 * len(self._threads):
-                self._add_threads(min(len(self._jobs), len(self._threads)))
+                self._add_threads(min(len(self._jobs), max(1, len(self._threads))))
 
     def abandon(self, thread: threading.Thread) -> None:
         """Gives up on a thread: it ends by itself when its job does, if ever."""
@@ -95,6 +95,15 @@ class ThreadPool:
                 del job
         with self._lock:
             self._abandoned.discard(me)
+            self._pass_on()
+
+    def _pass_on(self) -> None:
+        """The wake-up for a job may have reached a thread that may not take it any more."""
+        if self._jobs and self._idle:
+            self._idle -= 1
+            self._work_added.notify()
+        elif self._jobs:
+            self._add_threads(1)
 
     def _wait_for_jobs(self) -> bool:
         with self._lock:

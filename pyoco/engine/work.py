@@ -1,7 +1,4 @@
-"""One attempt of one node: binds the arguments, calls the function, catches whatever comes out.
-
-The outcome is a value; what follows from it is the executor's business.
-"""
+"""One attempt of one node: what it needs while it runs, and how it can end."""
 
 from __future__ import annotations
 
@@ -13,15 +10,16 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from .capture import NodeLogHandler, OutputScope, uncaptured
+from .capture import NodeLogHandler, OutputScope, message_of, uncaptured
 from .errors import TaskExited
 from .plan import TaskStep
 from .planner import NodeRun
-from .task_context import TaskContext
+from .task_context import TaskContext, WaitRequested
 
 if TYPE_CHECKING:
     from .context import Context
     from .records import TaskRecord
+    from .timers import Timer
 
 
 class NodeHost(Protocol):
@@ -37,6 +35,7 @@ class Work:
 
     __slots__ = (
         "_host",
+        "_logger",
         "aio_task",
         "closed",
         "inputs",
@@ -49,6 +48,7 @@ class Work:
         "step",
         "task",
         "thread",
+        "timer",
     )
 
     def __init__(self, node: NodeRun, step: TaskStep, number: int, record: TaskRecord, host: NodeHost) -> None:
@@ -62,18 +62,22 @@ class Work:
         self.closed = False
         self.inputs: dict[str, Any] = {}
         self.output: OutputScope
+        # Where it runs: in a thread, on an event loop, or (between the two) nowhere.
         self.thread: threading.Thread | None = None
         self.aio_task: asyncio.Task[Any] | None = None
+        self.timer: Timer | None = None
         self._host = host
+        self._logger: logging.Logger | None = None
 
     # What TaskContext asks of a running node
 
     @property
     def logger(self) -> logging.Logger:
-        # Not registered by name: it lives as long as the task that asked for it.
-        logger = logging.Logger(f"pyoco.task.{self.name}", logging.DEBUG)
-        logger.addHandler(_WorkLogHandler(self))
-        return logger
+        if self._logger is None:
+            # Not registered by name: it lives as long as the task that asked for it.
+            self._logger = logging.Logger(f"pyoco.task.{self.name}", logging.DEBUG)
+            self._logger.addHandler(_WorkLogHandler(self))
+        return self._logger
 
     def answer(self, key: str) -> dict[str, Any] | None:
         return self._host.answer_for(self, key)
@@ -105,7 +109,9 @@ class _WorkLogHandler(NodeLogHandler):
         self._work = work
 
     def emit(self, record: logging.LogRecord) -> None:
-        text = self.format(record)
+        text = message_of(record)
+        if record.exc_info:
+            text += "\n" + logging.Formatter().formatException(record.exc_info)
         output = self._work.output
         if not output.closed:
             output.log(record.levelname, text)
@@ -131,6 +137,21 @@ class Waits:
 
 
 Outcome = Returned | Raised | Waits
+
+
+def outcome_of(error: BaseException) -> Raised | Waits:
+    """What it means that a task raised something. Waiting inside a task group comes wrapped in a group."""
+    wait = _requested_wait(error)
+    return Raised(error) if wait is None else Waits(wait.key, wait.prompt)
+
+
+def _requested_wait(error: BaseException) -> WaitRequested | None:
+    if isinstance(error, WaitRequested):
+        return error
+    if isinstance(error, BaseExceptionGroup):
+        waits = [_requested_wait(inner) for inner in error.exceptions]
+        return waits[0] if all(waits) else None
+    return None
 
 
 def as_failure(name: str, error: BaseException) -> Exception:

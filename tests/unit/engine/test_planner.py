@@ -14,6 +14,7 @@ from pyoco.engine.errors import FlowCycleError
 from pyoco.engine.flow import Flow
 from pyoco.engine.plan import TaskStep, make_plan
 from pyoco.engine.planner import NodeRun, Planner, Progress
+from pyoco.engine.shared import SharedDict
 from pyoco.engine.task import Task
 
 
@@ -47,7 +48,7 @@ def test_every_node_runs_once_after_what_it_needs_or_is_skipped_with_a_failed_in
     graph: list[tuple[set[int], bool]], failing: set[int], seed: int
 ) -> None:
     flow, needs, wants_any = build(graph)
-    planner = Planner(make_plan(flow), {})
+    planner = Planner(make_plan(flow), SharedDict())
     shuffle = random.Random(seed)
     succeeded: set[str] = set()
     failed: set[str] = set()
@@ -85,7 +86,7 @@ def test_finishing_a_node_touches_only_its_own_edges() -> None:
     flow = Flow() >> make_task("first") >> [make_task(f"n{number}") for number in range(width)] >> make_task("last")
     plan = make_plan(flow)
     assert sum(len(edges) for edges in plan.successors) == 2 * width
-    planner = Planner(plan, {})
+    planner = Planner(plan, SharedDict())
     (first,) = planner.start().ready
     wide = planner.finished(first, ok=True).ready
     assert len(wide) == width
@@ -159,7 +160,7 @@ def test_paths_name_the_place_in_the_loops() -> None:
     outer = task(name="outer")(lambda: None)
     body = outer >> inner["$ctx.params.y as y"]
     plan = make_plan(Flow() >> body["$ctx.params.x as x"])
-    order = drive(Planner(plan, {}), {"foreach": ["p", "q"]})
+    order = drive(Planner(plan, SharedDict()), {"foreach": ["p", "q"]})
     assert order == [
         "foreach[0]/outer",
         "foreach[0]/foreach[0]/inner",
@@ -174,7 +175,7 @@ def test_paths_name_the_place_in_the_loops() -> None:
 def test_a_parallel_loop_keeps_to_its_width_and_runs_every_item(width: int, count: int, seed: int) -> None:
     body = task(name="body")(lambda: None)
     plan = make_plan(Flow() >> body.foreach("$ctx.params.x", parallel=width))
-    planner = Planner(plan, {})
+    planner = Planner(plan, SharedDict())
     (loop,) = planner.start().ready
     shuffle = random.Random(seed)
     open_nodes = planner.entered(loop, count, list(range(count))).ready
