@@ -50,9 +50,9 @@ class Execution:
         self._state = RunState(run)
         self._reporter = Reporter(run, ctx, trace, sink, keep_logs=keep_logs, pass_through=pass_through)
         recorder = self._reporter.context
-        planner = Planner(plan, ctx.results, ctx.collected, recorder.restore_iteration)
+        planner = Planner(plan, ctx.results, ctx.collected, recorder)
         if sink is not None:  # else nobody records, and the bookkeeping for it can rest
-            recorder.track(planner.iterations)
+            recorder.track(planner)
         self._navigator = Navigator(planner, ctx, self.journal, self._state, self._reporter)
         self._max_threads = max_threads
         self._gate = gate

@@ -23,6 +23,7 @@ from .values import NotRecordable, decode, encode
 
 if TYPE_CHECKING:
     from .context import Context
+    from .planner import LoopRun, Planner
     from .scope import Scope
 
 SUCCEEDED, FAILED, WAITING, RETRYING = "SUCCEEDED", "FAILED", "WAITING", "RETRYING"
@@ -119,11 +120,13 @@ class ContextRecorder:
     def __init__(self, ctx: Context) -> None:
         self._ctx = ctx
         self._iterations: Mapping[str, Scope] = {}
+        self._loops: Mapping[str, LoopRun] = {}
         self._to_restore: dict[str, Any] = {}
+        self._merged: dict[str, dict[str, int]] = {}
 
-    def track(self, iterations: Mapping[str, Scope]) -> None:
-        """From now on the dictionaries remember who changes them; `iterations` are the loops under way."""
-        self._iterations = iterations
+    def track(self, planner: Planner) -> None:
+        """From now on the dictionaries, and the planner's loops, are watched."""
+        self._iterations, self._loops = planner.iterations, planner.loops
         for section in _SECTIONS:
             getattr(self._ctx, section).tracked = True
 
@@ -149,15 +152,23 @@ class ContextRecorder:
                 loops[prefix] = found
         if loops:
             recorded.data["loops"] = loops
+        merged = {path: dict(loop.merged) for path, loop in list(self._loops.items()) if loop.merged}
+        if merged:
+            recorded.data["merged"] = merged
         return recorded
 
     def restore(self, data: dict[str, Any]) -> None:
         for section in _SECTIONS:
             _restore_section(getattr(self._ctx, section), data.get(section.lstrip("_")))
         self._to_restore = dict(data.get("loops", {}))
+        self._merged = dict(data.get("merged", {}))
 
-    def restore_iteration(self, scope: Scope) -> None:
-        """An iteration has been opened: gives it what its nodes had set before the run stopped."""
+    def loop_entered(self, path: str, loop: LoopRun) -> None:
+        """Tells a parallel loop which iterations had brought their results out before the run stopped."""
+        loop.merged.update(self._merged.pop(path, {}))
+
+    def iteration_opened(self, scope: Scope) -> None:
+        """Gives an iteration what its nodes had set before the run stopped."""
         recorded = self._to_restore.pop(scope.prefix, None)
         if recorded is not None:
             _restore_section(scope.variables, recorded.get("variables"))

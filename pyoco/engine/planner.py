@@ -7,9 +7,9 @@ step concerned, never with the size of the flow.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from .context import LoopFrame
 from .nodes import DEFAULT_MAX_ITER, ForEachNode, RepeatNode, UntilNode
@@ -74,8 +74,15 @@ class LoopRun:
     any_ok: bool = False
     condition: bool | None = None
     scope: Scope | None = None  # of the iteration that was started last
-    merged: dict[str, int] = field(default_factory=dict)  # result → the iteration it came from
+    merged: dict[str, int] = field(default_factory=dict)  # what was brought out of the loop → its iteration
     collected: dict[str, dict[int, Any]] = field(default_factory=dict)
+
+    def is_newest(self, what: str, index: int) -> bool:
+        """Whether no later iteration has brought this out before; notes that this one does."""
+        if index < self.merged.get(what, -1):
+            return False
+        self.merged[what] = index
+        return True
 
 
 @dataclass(slots=True)
@@ -86,6 +93,14 @@ class Progress:
     skipped: list[tuple[str, str]] = field(default_factory=list)
 
 
+class LoopMemory(Protocol):
+    """Knows what a continued run had set in its loops before it stopped."""
+
+    def loop_entered(self, path: str, loop: LoopRun) -> None: ...
+
+    def iteration_opened(self, scope: Scope) -> None: ...
+
+
 class Planner:
     """Keeps the counters of one run."""
 
@@ -94,11 +109,12 @@ class Planner:
         plan: Block,
         results: SharedDict,
         collected: dict[str, Any] | None = None,
-        on_open: Callable[[Scope], None] | None = None,
+        memory: LoopMemory | None = None,
     ) -> None:
         self.root = BlockRun(plan, Scope(results, {} if collected is None else collected), None)
         self.iterations: dict[str, Scope] = {}  # those under way, by their prefix
-        self._on_open = on_open
+        self.loops: dict[str, LoopRun] = {}  # likewise, by their path
+        self._memory = memory
 
     def start(self) -> Progress:
         progress = Progress()
@@ -124,7 +140,9 @@ class Planner:
     def entered(self, node: NodeRun, count: int, items: list[Any] | tuple[Any, ...] | None = None) -> Progress:
         """The head of a loop has been evaluated."""
         # A copy: tasks may change the list while the loop goes over it.
-        node.loop = LoopRun(count, None if items is None else list(items), any_ok=count == 0)
+        node.loop = self.loops[node.path] = LoopRun(count, None if items is None else list(items), any_ok=count == 0)
+        if self._memory is not None:
+            self._memory.loop_entered(node.path, node.loop)
         progress = Progress()
         self._iterate(node, progress)
         return progress
@@ -226,8 +244,8 @@ class Planner:
             if width > 1:
                 scope.isolate()
             self.iterations[scope.prefix] = loop.scope = scope
-            if self._on_open is not None:
-                self._on_open(scope)
+            if self._memory is not None:
+                self._memory.iteration_opened(scope)
             loop.next_index += 1
             loop.active += 1
             self._begin(BlockRun(step.body, scope, node), progress)
@@ -238,6 +256,7 @@ class Planner:
         step, loop = node.step, node.loop
         assert isinstance(step, LoopStep)
         assert loop is not None
+        del self.loops[node.path]
         if collects(step):
             for name, values in loop.collected.items():
                 in_order = [values[index] for index in sorted(values)]
@@ -253,12 +272,14 @@ class Planner:
         assert loop is not None
         assert scope.frame is not None
         assert scope.frame.index is not None
+        index = scope.frame.index
         for key, value in scope.results.own().items():
-            if scope.frame.index >= loop.merged.get(key, -1):
-                loop.merged[key] = scope.frame.index
+            if loop.is_newest(f"result {key}", index):
                 outer.results.keep(key, value, scope.results.writers.get(key))
         if isinstance(scope.collected, LayeredDict):
-            outer.collected.update(scope.collected.own())
+            for key, value in scope.collected.own().items():
+                if loop.is_newest(f"collected {key}", index):
+                    outer.collected[key] = value
 
     def collect(self, node: NodeRun, value: Any) -> None:
         """Keeps the result of a task for the innermost loop around it, if that loop collects."""

@@ -17,7 +17,16 @@ ALLOWED: dict[str, set[str]] = {
     "version": set(),
     "installation": {"version"},
     "engine": set(),
-    "cli": {"engine", "version"},
+    "cli": {"engine", "version", "config", "errors", "supervisor", "log"},
+    "errors": set(),
+    "catalogue": {"errors"},
+    "config": {"errors"},
+    "log": {"config", "errors"},
+    "lifeline": set(),
+    "domain": set(),
+    "store": {"domain"},
+    "executor": {"engine"},
+    "supervisor": {"config", "errors", "log", "version"},
     # Doors for user code written for pyoco 0.8: re-exports of the engine, nothing else.
     **{door: {"engine"} for door in ("core", "dsl", "schemas", "discovery", "trace", "support")},
 }

@@ -52,7 +52,7 @@ def test_a_retry_says_why_and_keeps_the_clock_running() -> None:
 @pytest.mark.parametrize(
     ("event", "mood", "note"),
     [
-        (NodeWaiting("a", "a", 2.0, "approval", "Go on?"), Mood.WAITING, "Go on?"),
+        (NodeWaiting("a", "a", 2.0, 1, "approval", "Go on?"), Mood.WAITING, "Go on?"),
         (NodeFailed("a", "a", 2.0, 1, "boom"), Mood.FAILED, "boom"),
         (NodeFailed("a", "a", 2.0, 0, "not run", skipped=True), Mood.SKIPPED, "not run"),
         (NodeCancelled("a", "a", 2.0), Mood.CANCELLED, ""),

@@ -21,20 +21,24 @@ from pyoco.engine.records import RunContext, RunStatus
 from pyoco.engine.trace import SilentTrace
 from tests.support.recording import RecordingSink
 
+
 # Trees of a random flow: ("task", behaviour), ("seq", [...]), ("par", [...]), ("repeat", n, tree), …
-leaf = st.tuples(st.just("task"), st.sampled_from(["scratch", "var", "param", "result", "output", "plain", "async"]))
-trees = st.recursive(
-    leaf,
-    lambda inner: st.one_of(
-        st.tuples(st.just("seq"), st.lists(inner, min_size=1, max_size=3)),
-        st.tuples(st.just("par"), st.lists(inner, min_size=2, max_size=3)),
-        st.tuples(st.just("repeat"), st.integers(0, 2), inner),
-        st.tuples(st.just("foreach"), st.integers(1, 2), inner),
-        st.tuples(st.just("until"), st.integers(1, 3), inner),
-        st.tuples(st.just("switch"), inner, inner),
-    ),
-    max_leaves=7,
-)
+def trees_of(behaviours: list[str], *, width: int, until: bool) -> st.SearchStrategy[Any]:
+    def grow(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+        kinds = [
+            st.tuples(st.just("seq"), st.lists(inner, min_size=1, max_size=3)),
+            st.tuples(st.just("par"), st.lists(inner, min_size=2, max_size=3)),
+            st.tuples(st.just("repeat"), st.integers(0, 2), inner),
+            st.tuples(st.just("foreach"), st.integers(1, width), inner),
+            st.tuples(st.just("switch"), inner, inner),
+        ]
+        return st.one_of(*kinds, *([st.tuples(st.just("until"), st.integers(1, 3), inner)] if until else []))
+
+    leaf = st.tuples(st.just("task"), st.sampled_from(behaviours))
+    return st.recursive(leaf, grow, max_leaves=7)
+
+
+COUNTING = ["scratch", "var", "param", "result", "output", "plain", "async"]
 
 
 class FlowMaker:
@@ -67,7 +71,8 @@ class FlowMaker:
             chosen, other = (as_fragment(self.part(inner)) for inner in rest)
             # What it looks at goes on changing afterwards.
             return switch("$ctx.scratch.t1")[1 >> chosen, "*" >> other]
-        counter = self.task("scratch")
+        # A counter that iterations at the same time share would have no certain value, with or without a stop.
+        counter = self.task("scratch" if kind == "until" else "plain")
         body = counter >> self.part(rest[1])
         if kind == "repeat":
             return body[rest[0]]
@@ -109,6 +114,18 @@ def _asynchronous(name: str) -> Callable[..., Any]:
     return run
 
 
+def _marking(name: str) -> Callable[..., Any]:
+    """Leaves its place in the loops everywhere: whatever the order of parallel iterations, the end must be the same."""
+
+    def run(ctx: Any) -> Any:
+        place = ctx.loop.path if ctx.loop is not None else "top"
+        ctx.scratch[f"{name} at {place}"] = place
+        ctx.set_result(f"set_{name}", place)
+        return (name, place)
+
+    return run
+
+
 BEHAVIOURS: dict[str, Callable[[str], Callable[..., Any]]] = {
     "scratch": lambda name: counting(name, lambda ctx: ctx.scratch.get(name), _set("scratch", name)),
     "var": lambda name: counting(name, lambda ctx: ctx.get_var(name), lambda ctx, value: ctx.set_var(name, value)),
@@ -119,6 +136,7 @@ BEHAVIOURS: dict[str, Callable[[str], Callable[..., Any]]] = {
     "output": lambda name: lambda: name,
     "plain": lambda name: lambda: (name, {1, 2}, b"x"),
     "async": _asynchronous,
+    "mark": _marking,
 }
 
 
@@ -147,21 +165,7 @@ def run_flow(flow: Flow, journal: Journal | None = None) -> tuple[Final, Recordi
     return Final.of(ctx), sink
 
 
-def is_timing_dependent(tree: Any, inside_parallel_loop: bool = False) -> bool:
-    """Counters shared by iterations that run at the same time have no certain value, with or without a stop."""
-    kind, *rest = tree
-    if kind == "task":
-        return inside_parallel_loop and rest[0] != "plain"
-    parallel = inside_parallel_loop or (kind == "foreach" and rest[0] > 1)
-    if kind == "foreach" and rest[0] > 1:
-        return True
-    inner = rest[0] if kind in ("seq", "par") else [item for item in rest if isinstance(item, tuple)]
-    return any(is_timing_dependent(item, parallel) for item in inner)
-
-
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
-@given(tree=trees.filter(lambda tree: not is_timing_dependent(tree)), data=st.data())
-def test_stopping_anywhere_and_resuming_gives_the_same_end_and_repeats_nothing(tree: Any, data: st.DataObject) -> None:
+def check_cuts(tree: Any, data: st.DataObject) -> None:
     expected, whole = run_flow(FlowMaker().build(tree))
     cuts = data.draw(st.sets(st.integers(0, len(whole.snapshots) - 1), min_size=1, max_size=6), label="cuts")
     for cut in sorted(cuts):
@@ -170,6 +174,18 @@ def test_stopping_anywhere_and_resuming_gives_the_same_end_and_repeats_nothing(t
         final, sink = run_flow(FlowMaker().build(tree), journal)
         assert final == expected
         assert not recorded & set(sink.started)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(tree=trees_of(COUNTING, width=1, until=True), data=st.data())
+def test_stopping_anywhere_and_resuming_gives_the_same_end_and_repeats_nothing(tree: Any, data: st.DataObject) -> None:
+    check_cuts(tree, data)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(tree=trees_of(["mark", "plain", "output"], width=3, until=False), data=st.data())
+def test_the_same_holds_for_loops_whose_iterations_run_at_the_same_time(tree: Any, data: st.DataObject) -> None:
+    check_cuts(tree, data)
 
 
 @settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
