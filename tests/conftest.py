@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import signal
 import threading
 from collections.abc import Iterator
 
@@ -11,6 +12,9 @@ import psutil
 import pytest
 
 from tests.support.wait import wait_until
+
+# A background job of a shell inherits an ignored Ctrl-C, and so would every process that a test starts and interrupts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _listening_ports(process: psutil.Process) -> set[int]:

@@ -68,5 +68,7 @@ def config_problem(exc: Exception, path: str) -> Problem:
 def explain(exc: Exception, path: str) -> str:
     if isinstance(exc, OSError):
         return f"cannot read {path}: {exc.strerror or exc}"
-    trace = user_trace(exc.__cause__) if exc.__cause__ is not None else ""
+    from ..engine.loading import TaskCodeError
+
+    trace = user_trace(exc.__cause__) if isinstance(exc, TaskCodeError) and exc.__cause__ is not None else ""
     return f"{exc}\n{trace}" if trace else str(exc)

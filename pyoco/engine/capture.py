@@ -23,7 +23,17 @@ _MAX_PARTIAL_LINE = 64 * 1024  # a line that never ends is delivered in pieces o
 class OutputScope:
     """Collects the output of one attempt of one node."""
 
-    __slots__ = ("_keep_text", "_lock", "_on_line", "_partial", "_texts", "closed", "owner", "pass_through")
+    __slots__ = (
+        "_cut_lines",
+        "_keep_text",
+        "_lock",
+        "_on_line",
+        "_partial",
+        "_texts",
+        "closed",
+        "owner",
+        "pass_through",
+    )
 
     def __init__(
         self, owner: object, on_line: LineSink | None = None, *, keep_text: bool = True, pass_through: bool = True
@@ -35,6 +45,7 @@ class OutputScope:
         self._keep_text = keep_text
         self._texts: dict[str, list[str]] | None = None
         self._partial: dict[str, str] | None = None
+        self._cut_lines: set[str]  # streams whose last piece was delivered before its line had ended
         self._lock = threading.RLock()
 
     def write(self, stream: str, text: str, *, keep: bool = True) -> None:
@@ -44,10 +55,16 @@ class OutputScope:
             if self._on_line is not None:
                 if self._partial is None:
                     self._partial = {}
+                    self._cut_lines = set()
+                if stream in self._cut_lines and text:
+                    # The end of a line that was delivered in pieces is not another, empty line.
+                    self._cut_lines.discard(stream)
+                    text = text.removeprefix("\n")
                 *lines, rest = (self._partial.get(stream, "") + text).split("\n")
                 if len(rest) > _MAX_PARTIAL_LINE:
                     lines.append(rest)
                     rest = ""
+                    self._cut_lines.add(stream)
                 self._partial[stream] = rest
                 for line in lines:
                     self._deliver(stream, line, None)

@@ -142,7 +142,7 @@ class ContextRecorder:
         recorded = RecordedContext({}, set())
         for section in _SECTIONS:
             _record_section(section.lstrip("_"), getattr(self._ctx, section), recorded.data, recorded.lost)
-        loops: dict[str, Any] = {}
+        loops: dict[str, Any] = dict(self._to_restore)  # of iterations that are not reached again yet
         for prefix, scope in list(self._iterations.items()):
             found: dict[str, Any] = {}
             _record_section("variables", scope.variables, found, recorded.lost)
@@ -152,7 +152,8 @@ class ContextRecorder:
                 loops[prefix] = found
         if loops:
             recorded.data["loops"] = loops
-        merged = {path: dict(loop.merged) for path, loop in list(self._loops.items()) if loop.merged}
+        merged = dict(self._merged)
+        merged |= {path: dict(loop.merged) for path, loop in list(self._loops.items()) if loop.merged}
         if merged:
             recorded.data["merged"] = merged
         return recorded

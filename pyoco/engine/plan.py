@@ -220,6 +220,7 @@ def _add_task_edges(block: Block, flow: Flow) -> None:
 
     for source, target in flow.edges:
         connect(steps[source.name].index, steps[target.name].index)
+    drawn_by_operators: list[tuple[int, int]] = []
     for step in steps.values():
         step.any_trigger = step.any_trigger or step.task in flow.any_joins
         drawn = step.task.drawn_edges
@@ -235,10 +236,14 @@ def _add_task_edges(block: Block, flow: Flow) -> None:
                     f"deadlock: task {step.task.name!r} depends on {dependency.name!r}, which is not in flow "
                     f"{flow.name!r}; append it too, e.g. flow >> {dependency.name} >> {step.task.name}"
                 )
-            edge = source_step.index, step.index
-            if kind == BY_OPERATOR and (edge in known or _reaches(block, step.index, source_step.index)):
-                continue
-            connect(*edge)
+            if kind == BY_OPERATOR:
+                drawn_by_operators.append((source_step.index, step.index))
+            else:
+                connect(source_step.index, step.index)
+    # They yield to the flow's own order, but not to each other: a circle of them is a mistake, not a choice.
+    accepted = [edge for edge in drawn_by_operators if edge not in known and not _reaches(block, edge[1], edge[0])]
+    for edge in accepted:
+        connect(*edge)
 
 
 def _reaches(block: Block, start: int, goal: int) -> bool:

@@ -358,4 +358,4 @@ def loop_count(step: LoopStep, value: Any) -> int:
             source = step.node.source.source
             raise TypeError(f"foreach needs a list or tuple, but {source} is a {type(value).__name__}")
         return len(value)
-    return step.node.max_iter or DEFAULT_MAX_ITER
+    return int(step.node.max_iter or DEFAULT_MAX_ITER)

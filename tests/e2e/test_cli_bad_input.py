@@ -113,3 +113,11 @@ def test_a_task_that_cannot_be_imported_is_harmless_if_unused(tmp_path: Path) ->
     done = pyoco("run", project(tmp_path, flow, A))
     assert done.returncode == 0
     assert "'gone' is not available" in done.stderr
+
+
+def test_a_graph_that_is_nested_too_deeply_is_explained_without_any_trace(tmp_path: Path) -> None:
+    flow = project(tmp_path, f"flow:\n  graph: {'(' * 80}a{')' * 80}\n", "")
+    done = pyoco("run", flow)
+    assert done.returncode == 1
+    assert "In your code" not in done.stderr
+    assert "Traceback" not in done.stderr

@@ -183,6 +183,11 @@ def test_a_line_that_never_ends_is_delivered_in_pieces() -> None:
     assert sum(len(line.text) for line in found) == 400_000
 
 
+def test_the_end_of_a_line_that_came_in_pieces_is_no_empty_line() -> None:
+    found = lines_of(Flow() >> task(name="work")(lambda: print("x" * 70_000)))
+    assert [len(line.text) for line in found] == [70_000]
+
+
 SEGFAULT_PROBE = """
 import threading
 from pyoco.engine.dsl import task

@@ -187,3 +187,14 @@ def test_a_parallel_loop_keeps_to_its_width_and_runs_every_item(width: int, coun
         open_nodes.extend(planner.finished(node, ok=True).ready)
     assert sorted(seen) == sorted(f"foreach[{index}]/body" for index in range(count))
     assert planner.root.open_steps == 0
+
+
+def test_a_circle_drawn_by_operators_is_refused() -> None:
+    a, b = (task(name=name)(lambda: None) for name in "ab")
+    a >> b
+    b >> a
+    flow = Flow()
+    flow.add_task(a.task)
+    flow.add_task(b.task)
+    with pytest.raises(FlowCycleError):
+        make_plan(flow)
