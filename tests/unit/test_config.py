@@ -462,3 +462,8 @@ def test_settings_need_neither_the_engine_nor_the_servers_libraries() -> None:
     code = "import sys, pyoco.config, pyoco.log\nassert not {'aiohttp', 'nats', 'pyoco.engine'} & set(sys.modules)\n"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
+
+
+def test_variables_that_the_supervisor_gives_its_children_are_known(tmp_path: Path) -> None:
+    settings = Settings.load({}, {"PYOCO_LIFELINE_FD": "5", "PYOCO_INSTANCE_ID": "a.1.2"}, tmp_path)
+    assert settings.warnings == ()
