@@ -98,6 +98,20 @@ def test_of_progress_only_the_latest_per_node_is_kept_and_numbers_get_gaps() -> 
     assert refolded(run) == run
 
 
+def test_each_round_of_a_loop_keeps_its_own_latest_progress() -> None:
+    run = claimed()
+    for path in ("each[0]/x", "each[1]/x"):
+        run = after(
+            run,
+            StartNode(at=5.0, node="x", path=path, holder=HOLDER),
+            ReportNodeProgress(at=5.0, node="x", path=path, progress=1, holder=HOLDER),
+            ReportNodeProgress(at=5.0, node="x", path=path, progress=2, holder=HOLDER),
+        )
+    progress = [entry["data"] for entry in run.history.entries if entry["type"] == "NodeProgressed"]
+    assert [(data["path"], data["progress"]) for data in progress] == [("each[0]/x", 2), ("each[1]/x", 2)]
+    assert refolded(run) == run
+
+
 def test_a_progress_command_is_remembered_after_its_event_was_replaced() -> None:
     run = running_node()
     for n in range(5):
@@ -115,6 +129,17 @@ def test_of_the_context_only_the_latest_is_kept_and_decisions_add_up() -> None:
     assert types_of(run).count("JournalWritten") == 1
     assert run.context == {"n": 2}
     assert run.journal.decisions == {"each0": 0, "each1": 1, "each2": 2, "last": 1}
+    assert refolded(run) == run
+
+
+def test_a_keyed_journal_write_stays_in_the_list_that_has_to_tell_of_it() -> None:
+    run = after(
+        claimed(),
+        WriteJournal(at=5.0, context={"n": 1}, cmd="d", holder=HOLDER),
+        WriteJournal(at=5.0, context={"n": 2}, holder=HOLDER),
+        WriteJournal(at=5.0, context={"n": 3}, holder=HOLDER),
+    )
+    assert types_of(run).count("JournalWritten") == 2
     assert refolded(run) == run
 
 

@@ -115,6 +115,34 @@ def run_command(draw: st.DrawFn, run: Run) -> c.Command:
             return c.CreateExecution(**told, run_id=RUN_ID, flow_name="report")  # type: ignore[arg-type]
 
 
+@st.composite
+def next_step(draw: st.DrawFn, run: Run) -> c.Command:
+    """What would bring the run on from here: pure chance seldom gets as far as a parked or completed run."""
+    told = draw(common())
+    work, true = run.work, c.Holder(run.work.instance_id or INSTANCES[0], run.attempt)
+    waits = [(place, record) for place, record in run.places() if record.state is NodeState.WAITING]
+    steps: list[c.Command] = [
+        c.ResumeNode(**told, node=place, resume_key=record.wait_key or "")  # type: ignore[arg-type]
+        for place, record in waits
+    ]
+    if work.state is WorkState.QUEUED:
+        steps = [c.Claim(**told, instance_id=draw(st.sampled_from(INSTANCES)), worker_id="w", gen=work.gen)]  # type: ignore[arg-type]
+    elif work.state is WorkState.CLAIMED:
+        steps += [
+            c.Park(**told, holder=true),
+            c.Release(**told, instance_id=true.instance_id, reason=c.ReleaseReason.WORKER_LOST),
+        ]  # type: ignore[arg-type]
+        for node, path in PLACES:
+            held = {**told, "holder": true, "node": node, "path": path}
+            record = run.at(path or node)
+            if record is not None and record.state is NodeState.RUNNING:
+                steps.append(c.PutNodeWaiting(**held, wait_key=draw(st.sampled_from(["k1", "k2"]))))  # type: ignore[arg-type]
+                steps.append(c.SucceedNode(**held, output=draw(VALUES)))  # type: ignore[arg-type]
+            elif record is None or record.state is NodeState.PENDING:
+                steps.append(c.StartNode(**held))  # type: ignore[arg-type]
+    return draw(st.sampled_from(steps)) if steps else c.StartExecution(**told)  # type: ignore[arg-type]
+
+
 class History:
     """Everything that happened in one random life of a run."""
 
@@ -252,7 +280,8 @@ def live(history: History, data: st.DataObject, steps: int) -> None:
         if repeated:
             command = data.draw(st.sampled_from(history.sent))
         else:
-            command = data.draw(st.one_of(node_command(run), node_command(run), run_command(run)))
+            kinds = (next_step(run), next_step(run), next_step(run), node_command(run), run_command(run))
+            command = data.draw(data.draw(st.sampled_from(kinds)))
         history.send(command)
     check_stored(history.run, history.events)
 

@@ -82,6 +82,22 @@ def resumed() -> Run:
     return after(waiting(), ResumeNode(at=T, node="a", resume_key="k"))
 
 
+def open_resumed() -> Run:
+    return after(
+        open_running(),
+        PutNodeWaiting(at=T, node="a", wait_key="k"),
+        ResumeNode(at=T, node="a", resume_key="k"),
+    )
+
+
+def waiting_and_retrying() -> Run:
+    return after(
+        waiting(),
+        StartNode(at=T, node="b", holder=HOLDER),
+        FailNode(at=T, node="b", error="no", retrying=True, holder=HOLDER),
+    )
+
+
 def retrying() -> Run:
     return after(running_node(), FailNode(at=T, node="a", error="no", retrying=True, holder=HOLDER))
 
@@ -122,6 +138,7 @@ ACCEPTED: list[tuple[Build, Command, list[str]]] = [
     (queued, FailExecution(at=T, error="x"), ["RunFailed"]),
     (queued, FailExecution(at=T, error="x", queued_gen=1), ["RunFailed"]),
     (running_node, FailExecution(at=T, error="x", holder=HOLDER), ["NodeCancelled", "RunFailed"]),
+    (retrying, FailExecution(at=T, error="x", holder=HOLDER), ["NodeCancelled", "RunFailed"]),
     (completed, ArchiveExecution(at=T), ["RunArchived"]),
     (cancelled, ArchiveExecution(at=T), ["RunArchived"]),
     (claimed, StartNode(at=T, node="a", holder=HOLDER), ["NodeStarted"]),
@@ -183,7 +200,7 @@ REFUSED: list[tuple[Build, Command, Reason]] = [
     (failed, claim(), R.TERMINAL),
     (claimed, Park(at=T, holder=HOLDER), R.NODES_OPEN),
     (running_node, Park(at=T, holder=HOLDER), R.NODES_OPEN),
-    (retrying, Park(at=T, holder=HOLDER), R.NODES_OPEN),
+    (waiting_and_retrying, Park(at=T, holder=HOLDER), R.NODES_OPEN),
     (resumed, Park(at=T, holder=HOLDER), R.NODES_OPEN),
     (waiting, Park(at=T), R.NOT_HOLDER),
     (waiting, Park(at=T, holder=Holder(ME, 2)), R.NOT_HOLDER),
@@ -208,6 +225,7 @@ REFUSED: list[tuple[Build, Command, Reason]] = [
     (failed_node, StartNode(at=T, node="a", attempt=1, holder=HOLDER), R.NODE_STATE),
     (waiting, StartNode(at=T, node="a", attempt=2, holder=HOLDER), R.NODE_STATE),
     (claimed, StartNode(at=T, node="a"), R.DRIVEN_BY_WORKER),
+    (open_resumed, StartNode(at=T, node="a", attempt=2), R.NODE_STATE),
     (queued, StartNode(at=T, node="a"), R.DRIVEN_BY_WORKER),
     (cancelling, StartNode(at=T, node="b", holder=HOLDER), R.CANCEL_REQUESTED),
     (completed, StartNode(at=T, node="b"), R.TERMINAL),
@@ -355,9 +373,11 @@ def test_attempts_lost_without_a_recorded_node_are_counted_and_a_recorded_one_st
     run = after(claimed(), Release(at=T, instance_id=ME, reason=lost))
     run = after(run, claim(gen=2, instance_id=ME), claim(gen=2, dead_instance=ME))
     assert run.crashes == 2
-    again = Holder(OTHER, 3)
+    run = after(run, Queue(at=T, dead_instance=OTHER), claim(gen=3))
+    assert run.crashes == 3
+    again = Holder(OTHER, 4)
     run = after(run, StartNode(at=T, node="a", holder=again))
-    assert run.crashes == 2
+    assert run.crashes == 3
     run = after(run, SucceedNode(at=T, node="a", holder=again))
     assert run.crashes == 0
 
