@@ -19,14 +19,13 @@ ALLOWED: dict[str, set[str]] = {
     "engine": set(),
     "cli": {"engine", "version", "config", "errors", "supervisor", "log"},
     "errors": set(),
-    "catalogue": {"errors"},
     "config": {"errors"},
     "log": {"config", "errors"},
     "lifeline": set(),
     "domain": set(),
     "store": {"domain"},
     "executor": {"engine"},
-    "supervisor": {"config", "errors", "log", "version"},
+    "supervisor": {"config", "errors", "lifeline", "log", "version"},
     # Doors for user code written for pyoco 0.8: re-exports of the engine, nothing else.
     **{door: {"engine"} for door in ("core", "dsl", "schemas", "discovery", "trace", "support")},
 }
