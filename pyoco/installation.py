@@ -19,6 +19,6 @@ def conflict(version_of: Callable[[str], str] = version) -> str | None:
         f"Warning: the distribution {FOREIGN!r} {foreign} is installed beside {OURS!r}. It is another project that "
         f"uses the same import package, so each overwrites files of the other.\n"
         f"Repair it with:\n"
-        f"  pip uninstall {FOREIGN}\n"
-        f"  pip install --force-reinstall {OURS}"
+        f"  python -m pip uninstall {FOREIGN}\n"
+        f"  python -m pip install --force-reinstall --no-deps {OURS}"
     )

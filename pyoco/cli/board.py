@@ -20,6 +20,7 @@ from ..engine.events import (
 )
 
 _LOOP = re.compile(r"(.+)\[(\d+)\]")
+_INDEX = re.compile(r"\[(\d+)\]/")
 
 
 class Mood(Enum):
@@ -68,6 +69,13 @@ class Line:
 class _Row:
     latest: Line
     active: dict[str, Line] = field(default_factory=dict)
+    furthest: tuple[int, ...] = ()
+
+    def show(self, line: Line, path: str) -> None:
+        """The line to show when nothing is active: that of the last iteration, whichever ended last."""
+        place = tuple(int(number) for number in _INDEX.findall(path))
+        if place >= self.furthest:
+            self.latest, self.furthest = line, place
 
 
 class Board:
@@ -86,10 +94,11 @@ class Board:
             line = row.active.get(event.path) or Line(event.node, place=self._place(event.path), started_at=event.at)
             line.mood, line.percent = Mood.RUNNING, None
             line.note = f"attempt {event.attempt}" if event.attempt > 1 else ""
-            row.active[event.path] = row.latest = line
+            row.active[event.path] = line
+            row.show(line, event.path)
             return
         line = row.active.get(event.path) or Line(event.node, place=self._place(event.path))
-        row.latest = line
+        row.show(line, event.path)
         self._change(line, event)
         if line.ended_at is not None:
             row.active.pop(event.path, None)

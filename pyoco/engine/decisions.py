@@ -10,9 +10,10 @@ from .context import Context
 from .errors import JournalMismatch, SwitchNoMatch, UntilMaxIterationsExceeded
 from .expression import Expression
 from .journal import Journal
+from .loops import loop_count
 from .nodes import ForEachNode, RepeatNode, UntilNode
 from .plan import LoopStep, Step, SwitchStep
-from .planner import NodeRun, Planner, Progress, loop_count
+from .planner import NodeRun, Planner, Progress
 from .scope import Scope
 from .task_context import TaskContext
 from .values import decode

@@ -30,7 +30,7 @@ _SCAN = re.compile(
     | \#[^\n]*
     | \$(?P<root>ctx|env)\.(?P<path>[A-Za-z_][\w.]*)
     | (?P<dollar>\$) | (?P<open>[(\[{]) | (?P<close>[)\]}])
-    | (?P<glued>\b[0-9][\w.]*?(?:and|or|in|is|if|else|not|for)\b)
+    | (?P<glued>\b[0-9][\w.]*?(?:and|or|in|is|if|else|not|for))
     """,
     re.VERBOSE | re.DOTALL,
 )

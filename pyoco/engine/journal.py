@@ -23,7 +23,8 @@ from .values import NotRecordable, decode, encode
 
 if TYPE_CHECKING:
     from .context import Context
-    from .planner import LoopRun, Planner
+    from .loops import LoopRun
+    from .planner import Planner
     from .scope import Scope
 
 SUCCEEDED, FAILED, WAITING, RETRYING = "SUCCEEDED", "FAILED", "WAITING", "RETRYING"

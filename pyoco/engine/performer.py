@@ -18,15 +18,16 @@ from typing import Any
 from .capture import enter_scope, leave_scope
 from .context import Context
 from .journal import RETRYING, WAITING, Entry, Journal
-from .lanes import BLOCKED_AFTER_SEC, CoroutineJob, Lanes
+from .lanes import CoroutineJob
 from .navigator import Navigator
+from .places import Places
 from .plan import TaskStep
 from .planner import NodeRun
 from .reporter import Reporter
 from .run_state import RunState
 from .task import Backoff
 from .task_context import TaskContext
-from .threads import GROW_AFTER_SEC, Job, ThreadPool
+from .threads import Job
 from .work import Outcome, Returned, Waits, Work, as_failure, outcome_of
 
 _DEFAULT_BACKOFF = Backoff()
@@ -57,9 +58,7 @@ class Performer:
         # Tasks see the context variables of whoever started the run; what they set stays their own.
         self._variables = contextvars.copy_context()
         self._variables.run(enter_scope, None)  # but their output is their own, also in a run that a task started
-        self._threads = ThreadPool(max_threads)
-        self._lanes = Lanes(loop)
-        self._lanes_watched = False
+        self._places = Places(state, max_threads, loop)
         self._cut: list[tuple[Work, threading.Event]] = []  # coroutines that were cancelled, and whether they ended
 
     def start(self, nodes: list[NodeRun]) -> None:
@@ -72,51 +71,22 @@ class Performer:
             else:
                 jobs.append(partial(self._strand, node))
         if coroutines:
-            self._put_coroutines(coroutines)
+            self._places.put_coroutines(coroutines)
         if jobs:
-            self._put_jobs(jobs)
+            self._places.put_functions(jobs)
 
     def close(self) -> None:
         """Ends threads and event loops; those that will not end are reported."""
-        self._threads.close()
-        deadline = time.monotonic() + _CLOSE_PATIENCE_SEC
-        self._lanes.close(deadline)
+        deadline = self._places.close(_CLOSE_PATIENCE_SEC)
         for work, ended in self._cut:
             if not ended.wait(max(0.0, deadline - time.monotonic())):
                 self._reporter.tell_stuck(work, "the coroutine does not react to being cancelled")
-
-    # Where nodes run
-
-    def _put_jobs(self, jobs: list[Job]) -> None:
-        self._threads.put(jobs)
-        if self._threads.has_backlog:
-            self._state.add_timer(GROW_AFTER_SEC, self._grow)
-
-    def _grow(self) -> None:
-        self._threads.grow()
-        if self._threads.has_backlog:
-            self._state.add_timer(GROW_AFTER_SEC, self._grow)
 
     def _coroutine_job(self, start: Callable[[], Coroutine[Any, Any, None]]) -> CoroutineJob:
         return CoroutineJob(start, self._variables.copy(), self._lost)
 
     def _lost(self, error: BaseException) -> None:
         self._state.break_off(as_failure("of this run", error))
-
-    def _put_coroutines(self, jobs: list[CoroutineJob]) -> bool:
-        taken = self._lanes.put(jobs)
-        with self._state.lock:
-            if taken and not self._lanes_watched:
-                self._lanes_watched = True
-                self._state.add_timer(BLOCKED_AFTER_SEC, self._watch_lanes)
-        return taken
-
-    def _watch_lanes(self) -> None:
-        waiting = self._lanes.move_on_if_blocked()
-        with self._state.lock:
-            self._lanes_watched = waiting
-            if waiting:
-                self._state.add_timer(BLOCKED_AFTER_SEC, self._watch_lanes)
 
     # Performing an attempt
 
@@ -159,7 +129,7 @@ class Performer:
         with self._state.lock:
             late = work.closed
             work.thread = None
-        if late or not self._put_coroutines([self._coroutine_job(partial(self._await_rest, work, coroutine))]):
+        if late or not self._places.put_coroutines([self._coroutine_job(partial(self._await_rest, work, coroutine))]):
             coroutine.close()
 
     async def _await_rest(self, work: Work, coroutine: Coroutine[Any, Any, Any]) -> None:
@@ -328,9 +298,9 @@ class Performer:
             if self._state.paused.pop(failed, None) is None:
                 return
         if _is_async(failed.node):
-            self._put_coroutines([self._coroutine_job(partial(self._perform_in_loop, failed.node, failed))])
+            self._places.put_coroutines([self._coroutine_job(partial(self._perform_in_loop, failed.node, failed))])
         else:
-            self._put_jobs([partial(self._strand, failed.node, failed)])
+            self._places.put_functions([partial(self._strand, failed.node, failed)])
 
     # Attempts that do not end by themselves
 
@@ -357,7 +327,7 @@ class Performer:
             self._cut.append((work, ended))
             work.aio_task.get_loop().call_soon_threadsafe(_cancel, work.aio_task, ended)
         elif work.thread is not None:
-            self._threads.abandon(work.thread)
+            self._places.abandon(work.thread)
             self._reporter.tell_stuck(work, reason)
 
 

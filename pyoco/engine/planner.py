@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
-from .context import LoopFrame
-from .nodes import DEFAULT_MAX_ITER, ForEachNode, RepeatNode, UntilNode
+from .loops import LoopMemory, LoopRun, collected_value, collects, iteration_scope
+from .nodes import ForEachNode, UntilNode
 from .plan import Block, LoopStep, Step, SwitchStep, TaskStep, inner_blocks
 from .scope import Scope
 from .shared import LayeredDict, SharedDict
@@ -63,42 +63,11 @@ class BlockRun:
 
 
 @dataclass(slots=True)
-class LoopRun:
-    """How far a loop has come."""
-
-    count: int
-    items: list[Any] | tuple[Any, ...] | None = None
-    next_index: int = 0
-    active: int = 0
-    all_ok: bool = True
-    any_ok: bool = False
-    condition: bool | None = None
-    scope: Scope | None = None  # of the iteration that was started last
-    merged: dict[str, int] = field(default_factory=dict)  # what was brought out of the loop → its iteration
-    collected: dict[str, dict[int, Any]] = field(default_factory=dict)
-
-    def is_newest(self, what: str, index: int) -> bool:
-        """Whether no later iteration has brought this out before; notes that this one does."""
-        if index < self.merged.get(what, -1):
-            return False
-        self.merged[what] = index
-        return True
-
-
-@dataclass(slots=True)
 class Progress:
     """What follows from an event: executions that may start, and tasks (name, path) that never will."""
 
     ready: list[NodeRun] = field(default_factory=list)
     skipped: list[tuple[str, str]] = field(default_factory=list)
-
-
-class LoopMemory(Protocol):
-    """Knows what a continued run had set in its loops before it stopped."""
-
-    def loop_entered(self, path: str, loop: LoopRun) -> None: ...
-
-    def iteration_opened(self, scope: Scope) -> None: ...
 
 
 class Planner:
@@ -240,7 +209,7 @@ class Planner:
         assert loop is not None
         width = step.node.parallel if isinstance(step.node, ForEachNode) else 1
         while loop.next_index < loop.count and loop.active < width:
-            scope = _iteration_scope(node, loop)
+            scope = iteration_scope(step, node.path, node.scope, loop)
             if width > 1:
                 scope.isolate()
             self.iterations[scope.prefix] = loop.scope = scope
@@ -260,7 +229,7 @@ class Planner:
         if collects(step):
             for name, values in loop.collected.items():
                 in_order = [values[index] for index in sorted(values)]
-                node.scope.collected[name] = _collect(in_order, step.node.collect or "list")
+                node.scope.collected[name] = collected_value(in_order, step.node.collect or "list")
         self._close(node.block_run, step, loop.all_ok, loop.any_ok, progress)
 
     def _merge(self, node: NodeRun, run: BlockRun) -> None:
@@ -295,12 +264,6 @@ class Planner:
         owner.loop.collected.setdefault(node.step.task.name, {})[frame.index] = value
 
 
-def collects(step: Step) -> bool:
-    """Loops keep the values of each iteration only where the flow asks for them."""
-    assert isinstance(step, LoopStep)
-    return step.node.collect is not None or (isinstance(step.node, ForEachNode) and step.node.parallel > 1)
-
-
 def _tasks_below(step: Step, prefix: str) -> Iterator[tuple[str, str]]:
     path = prefix + step.label
     if isinstance(step, TaskStep):
@@ -309,53 +272,3 @@ def _tasks_below(step: Step, prefix: str) -> Iterator[tuple[str, str]]:
     for block in inner_blocks(step):
         for inner in block.steps:
             yield from _tasks_below(inner, inside)
-
-
-def _iteration_scope(node: NodeRun, loop: LoopRun) -> Scope:
-    step, index = node.step, loop.next_index
-    assert isinstance(step, LoopStep)
-    written = step.node
-    variables: dict[str, Any] = {}
-    frame = LoopFrame(name="repeat", type="repeat", index=index, iteration=index + 1, count=loop.count)
-    if isinstance(written, UntilNode):
-        frame.name = frame.type = "until"
-        frame.condition = loop.condition
-    elif isinstance(written, ForEachNode):
-        assert loop.items is not None
-        frame.name = f"foreach:{written.alias or written.source.source}"
-        frame.type = "foreach"
-        frame.item = loop.items[index]
-        if written.alias:
-            variables[written.alias] = frame.item
-        if written.index_alias:
-            variables[written.index_alias] = index
-    outer = node.scope.frame
-    frame.path = f"{outer.path}.{frame.name}[{index}]" if outer is not None else f"{frame.name}[{index}]"
-    prefix = f"{node.path}[{index}]/"
-    return Scope(node.scope.results, node.scope.collected, node.scope, frame, variables, prefix)
-
-
-def _collect(values: list[Any], mode: str) -> Any:
-    if mode == "first":
-        return values[0]
-    if mode == "last":
-        return values[-1]
-    if mode == "flatten":
-        return [item for value in values for item in (value if isinstance(value, (list, tuple)) else [value])]
-    return values
-
-
-def loop_count(step: LoopStep, value: Any) -> int:
-    """Checks what the count of a `repeat` or the source of a `foreach` came to."""
-    if isinstance(step.node, RepeatNode):
-        if not isinstance(value, int):
-            raise TypeError(f"repeat needs a whole number, not {type(value).__name__}")
-        if value < 0:
-            raise ValueError(f"cannot repeat {value} times; use 0 or more")
-        return value
-    if isinstance(step.node, ForEachNode):
-        if not isinstance(value, (list, tuple)):
-            source = step.node.source.source
-            raise TypeError(f"foreach needs a list or tuple, but {source} is a {type(value).__name__}")
-        return len(value)
-    return int(step.node.max_iter or DEFAULT_MAX_ITER)

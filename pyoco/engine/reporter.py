@@ -44,6 +44,7 @@ class Reporter:
         self._sink = sink
         self._keep_logs = keep_logs
         self._pass_through = pass_through
+        self._broken_hooks: set[str] = set()
         self._outer = current_scope()  # the task that runs this flow, if one does
         self.context = ContextRecorder(ctx)
 
@@ -54,7 +55,9 @@ class Reporter:
         try:
             getattr(self._trace, name)(*arguments)
         except BaseException:  # noqa: BLE001 - hooks are user code: reported, not obeyed
-            _log.exception("the trace hook %s raised; the run goes on", name)
+            if name not in self._broken_hooks:  # once is enough: it will fail for every node
+                self._broken_hooks.add(name)
+                _log.exception("the trace hook %s raised; the run goes on", name)
 
     # Output of tasks
 

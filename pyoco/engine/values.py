@@ -48,14 +48,6 @@ def decode(value: Any) -> Any:
     return {key: decode(item) for key, item in value.items()}
 
 
-def is_recordable(value: Any) -> bool:
-    try:
-        encode(value)
-    except NotRecordable:
-        return False
-    return True
-
-
 def _int(value: int, depth: int) -> int:
     if value.bit_length() > _MAX_INT_BITS:
         raise NotRecordable("the number has too many digits")

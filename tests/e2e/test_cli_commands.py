@@ -183,5 +183,5 @@ def test_a_foreign_distribution_beside_ours_is_reported_with_the_repair(tmp_path
     done = pyoco("--version", PYTHONPATH=str(tmp_path))
     assert done.returncode == 0
     assert "pip uninstall pyoco\n" in done.stderr
-    assert "pip install --force-reinstall pyoco-stack" in done.stderr
+    assert "pip install --force-reinstall --no-deps pyoco-stack" in done.stderr
     assert done.stdout == f"pyoco {__version__}\n"

@@ -20,4 +20,4 @@ def test_a_foreign_distribution_is_named_with_its_version_and_the_repair_in_orde
     warning = conflict(lambda name: {"pyoco": "0.8.0"}[name])
     assert warning is not None
     assert "'pyoco' 0.8.0" in warning
-    assert warning.index("pip uninstall pyoco\n") < warning.index("pip install --force-reinstall pyoco-stack")
+    assert warning.index("pip uninstall pyoco\n") < warning.index("pip install --force-reinstall --no-deps pyoco-stack")

@@ -11,7 +11,7 @@ from .source import Mark, Source, located
 from .terms import Value, ValueKind
 
 # Low enough that neither parsing nor any later walk of the tree comes near Python's recursion limit.
-MAX_NESTING = 50
+MAX_NESTING = 80
 
 _VALUE_KINDS: dict[str, ValueKind] = {
     "name": "name",

