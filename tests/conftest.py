@@ -64,4 +64,4 @@ def pytest_pyfunc_call() -> Generator[None, object, object]:
 
 def _is_ours(task: asyncio.Task[object]) -> bool:
     code = getattr(task.get_coro(), "cr_code", None)
-    return code is not None and Path(code.co_filename).is_relative_to(ROOT)
+    return code is not None and Path(code.co_filename).is_relative_to(ROOT) and "site-packages" not in code.co_filename
