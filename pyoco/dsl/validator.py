@@ -1,5 +1,6 @@
 """Checks a flow without running it."""
 
-from pyoco.engine.validator import FlowValidator, ValidationReport
+from pyoco.engine.report import ValidationReport
+from pyoco.engine.validator import FlowValidator
 
 __all__ = ["FlowValidator", "ValidationReport"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from .document import PyocoConfig
@@ -23,24 +23,10 @@ from .nodes import (
     UntilNode,
 )
 from .plan import make_plan
+from .report import ValidationReport
 from .task import Task
 
 _ENV_NAME = re.compile(r"\$env\.(\w+)")
-
-
-@dataclass
-class ValidationReport:
-    warnings: list[str] = field(default_factory=list)
-    errors: list[str] = field(default_factory=list)
-
-    @property
-    def status(self) -> str:
-        if self.errors:
-            return "error"
-        return "warning" if self.warnings else "ok"
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"status": self.status, "warnings": list(self.warnings), "errors": list(self.errors)}
 
 
 @dataclass(frozen=True)

@@ -52,6 +52,13 @@ def test_the_hello_example_runs_as_written(checkout: Path) -> None:
     assert "Ada" in done.stdout
 
 
+def test_make_up_runs_the_hello_flow() -> None:
+    # The stamp counts as up to date: installing anew would pull the environment away from under this very test.
+    done = subprocess.run(["make", "-o", ".venv/.installed", "up"], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "HELLO, WORLD!" in done.stdout
+
+
 def test_make_knows_the_targets_that_the_readme_names() -> None:
     named = set(re.findall(r"\bmake ([a-z-]+)", README))
     listed = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout

@@ -3,32 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 from ..dsl import check_alias
 from ..errors import GraphValidationError
 from ..nodes import COLLECT_MODES, CaseValue
+from ..report import ValidationReport
 from .arguments import case_value, whole_number
 from .source import Mark, located
 from .terms import ForEachTerm, LoopTerm, Pipeline, SwitchTerm, Term, UntilTerm, Value, terms_of
 
 
-@dataclass
-class GraphValidationReport:
-    """All findings, as text."""
-
-    warnings: list[str] = field(default_factory=list)
-    errors: list[str] = field(default_factory=list)
-
-    @property
-    def status(self) -> str:
-        if self.errors:
-            return "error"
-        return "warning" if self.warnings else "ok"
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"status": self.status, "warnings": list(self.warnings), "errors": list(self.errors)}
+class GraphValidationReport(ValidationReport):
+    """What was found in a graph."""
 
 
 @dataclass(frozen=True)
