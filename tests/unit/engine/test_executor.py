@@ -13,7 +13,7 @@ import pytest
 from pyoco.engine.dsl import switch, task
 from pyoco.engine.engine import Engine, prepare
 from pyoco.engine.errors import TaskExited, WaitRejected
-from pyoco.engine.executor import Execution
+from pyoco.engine.executor import MAX_THREADS, Execution
 from pyoco.engine.flow import Flow
 from pyoco.engine.plan import make_plan
 from pyoco.engine.records import RunContext, RunStatus, TaskState
@@ -346,10 +346,9 @@ def test_a_timed_out_thread_is_abandoned_reported_and_its_late_result_discarded(
 
 
 def test_the_clock_of_a_time_out_starts_with_the_task_and_not_in_the_queue(engine: Engine, run: RunContext) -> None:
-    def brief() -> None:
-        threading.Event().wait(0.02)
-
-    group = [Task(func=brief, name=f"t{number}", timeout_sec=0.5) for number in range(100)]
+    # All threads are busy for longer than the last task may take; that one waits in the queue meanwhile.
+    busy = [Task(func=lambda: threading.Event().wait(0.4), name=f"busy{number}") for number in range(MAX_THREADS)]
+    group = [*busy, Task(func=lambda: None, name="queued", timeout_sec=0.2)]
     engine.run(Flow() >> group, run_context=run)
     assert set(states(run).values()) == {"SUCCEEDED"}
 
