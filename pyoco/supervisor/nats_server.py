@@ -6,6 +6,7 @@ import asyncio
 import importlib.metadata
 import json
 import os
+import random
 import shlex
 import shutil
 import signal
@@ -23,6 +24,7 @@ from .data_dir import Layout, write_private
 from .options import CannotStart
 
 _PROBE_SEC = 2.0
+_PORTS_NOT_HANDED_OUT = (20_000, 32_000)
 _DEFAULT_MONITOR_PORT = 8222
 _DEFAULT_NATS_PORT = 4222
 
@@ -107,9 +109,16 @@ def reachable(host: str) -> str:
 
 
 def free_port(host: str) -> int:
-    with _socket_for(host) as probe_socket:
-        probe_socket.bind((host, 0))
-        return int(probe_socket.getsockname()[1])
+    """A port for a server that is started a moment later. Not one of those the system hands out by itself: outgoing
+    connections of any program could take it meanwhile."""
+    while True:
+        port = random.randrange(*_PORTS_NOT_HANDED_OUT)
+        with _socket_for(host) as probe_socket:
+            try:
+                probe_socket.bind((host, port))
+            except OSError:
+                continue
+            return port
 
 
 def monitor_port(wanted: int | None) -> int:

@@ -55,7 +55,7 @@ async def test_a_flood_of_lines_comes_in_few_bundles_and_complete(code: Path) ->
 async def test_a_worker_that_does_not_fetch_holds_up_a_flood_and_loses_nothing(code: Path) -> None:
     async with executor(code) as talk:
         talk.handle.send(StartRun(run_id="r", flow_name="main", workflow_yaml=flow("flood", flood="mytasks:flood")))
-        await asyncio.to_thread(wait_until, lambda: talk.handle.paused, "the handle to have read enough")
+        await asyncio.to_thread(wait_until, lambda: talk.handle.paused, "the handle to have read enough", seconds=60)
         assert talk.handle.alive
         await talk.until_ended()
     assert len(talk.lines()) == 1000
